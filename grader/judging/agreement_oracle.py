@@ -1,18 +1,23 @@
 """Tell whether a set of known mistakes behaves as the learner's program does in a scenario, within a budget of plays.
 
-`AgreementOracle` answers such questions for one learner. To play a set is to run the solution, with all mistakes of the
-set made, in one scenario. `mistake_search` asks about hundreds of sets. Playing each of them in every scenario
-would take too long, so two assumptions save plays:
+`mistake_search` makes one `AgreementOracle` for one learner's runs. `beam_search`, `choose_sets` and `mistake_search`
+itself ask it about hundreds of sets; which sets to ask about is decided there.
 
-- Only the *acting subset* matters in a scenario: the mistakes of the set that change the scenario when made alone (the
-  behaviour table says which).
+To play a set is to run the solution, with all mistakes of the set made, in one scenario. A mistake *acts* in a scenario
+if it changes the solution's run there when made alone (the behaviour table says so). Playing each set in
+every scenario would take too long, so two assumptions save plays:
+
+- Only the *acting subset* matters in a scenario: those mistakes of the set that act there.
 - If only one mistake acts, any variant that behaves like it in the scenario may be played in its place.
 
-So in a scenario that only `no-division` changes, the set {no-division, no-accum-check} costs one play, and every other
-set in which only `no-division` acts costs none. Where mistakes interact, the first assumption is wrong: `choose_sets`
-therefore plays the best set whole.
+So in a scenario in which only `no-division` acts, the set {no-division, no-accum-check} costs one play, and further
+sets with `no-division` cost none. Where mistakes interact, the first assumption is wrong: `choose_sets` therefore plays
+the best set whole.
 
 The budget counts plays, not seconds, so that the answer does not depend on how busy the machine is.
+
+To add another question about a set, write a method beside `whole_set_agrees` that asks `program_agrees`: this counts
+the play and remembers the answer.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,22 +30,24 @@ from grader.judging.reference import Reference
 from grader.observe.trace import Run
 
 _MAX_PLAYS = 360
-"""Plays for one submission, before `ensure_plays_left` adds some; divided by the driver's `cost`."""
-_RESERVED_PLAYS = 80
-"""How many of `_MAX_PLAYS` are the reserve, for playing the best sets whole; divided by the driver's `cost`."""
+"""Maximum number of plays for one submission, before `ensure_plays_left` adds some; divided by the driver's `cost`.
 
+A learner waits for them, so it is little more than programs of `tests/rejected` need: two need more than 300.
+"""
+_RESERVED_PLAYS = 80
+"""Number of plays among `_MAX_PLAYS` that are kept for playing the best sets whole; divided by the driver's `cost`."""
 _SAME_STATE_RTOL, _SAME_STATE_ATOL = 1e-6, 1e-8
 """Tolerances by which `measure_progress` counts equal states. They only put sets in an order, so they are the same for
-all scenarios; whether a set agrees is decided by `compare_runs`, with each scenario's own."""
+all scenarios; whether a set agrees is decided by `compare_runs`, with each scenario's own tolerance."""
 
 MistakeSet = frozenset[MistakeVariant]
 """Variants of different mistakes: a `Combination` without its order."""
 
 
 class AgreementOracle:
-    """Answers whether a set of mistakes agrees with one learner's runs: gives the same run of a scenario.
+    """Answers whether a set of mistakes *agrees* in a scenario: whether its program gives the learner's run there.
 
-    There are four questions:
+    Four methods answer this:
 
         acting_subset_agrees               makes both assumptions of the module; costs fewest plays; for growing sets
         whole_set_agrees                   plays all mistakes of the set, if it can; for checking the best sets
@@ -48,7 +55,7 @@ class AgreementOracle:
         program_agrees                     plays exactly these variants; the others are built on it
 
     Once the budget is spent, a set that would have to be played counts as one that does not agree. A part of the
-    budget, the reserve, is kept for the end of a search: it can be used only after `release_reserve`.
+    budget, the *reserve*, is kept for the best sets: it can be used only after `release_reserve`.
     """
 
     def __init__(self, reference: Reference, runs: Mapping[str, Run], wrong: Sequence[str]) -> None:
@@ -63,79 +70,35 @@ class AgreementOracle:
         self._positions = {variant: position for position, variant in enumerate(reference.variants)}
         self._answers: dict[tuple[str, MistakeSet], bool] = {}
         """Answers of `program_agrees`, by (name of the scenario, mistakes)."""
-        self._representatives: dict[str, dict[int, MistakeVariant]] = {}
+        self._first_variants: dict[str, dict[int, MistakeVariant]] = {}
         """First variant with each behaviour, by name of the scenario and number of the behaviour."""
         self._sources: dict[Combination, str | None] = {}
-        """Answers of `_source`, by mistakes in the order of the exercise's TOML."""
+        """What `_source` returned, by mistakes in the order of the exercise's TOML."""
         cost = reference.exercise.driver.cost
         self._budget = round(_MAX_PLAYS / cost)
         self._reserve = round(_RESERVED_PLAYS / cost)
-        self._held_back = self._reserve
+        self._held_back_plays = self._reserve
         self.charged_plays = 0
         """Number of plays charged to the budget so far: also those that the reference could answer from its cache, so
         that the search ends at the same place whatever was played before."""
 
-    def hold_back_reserve(self) -> None:
-        """Leave the reserve untouched from now on."""
-        self._held_back = self._reserve
-
-    def release_reserve(self) -> None:
-        """Allow the reserve to be used from now on."""
-        self._held_back = 0
-
-    def ensure_plays_left(self, count: int) -> None:
-        """Enlarge the budget, if necessary, so that `count` plays are left, the reserve included."""
-        self._budget = max(self._budget, self.charged_plays + count)
-
-    def in_course_order(self, mistakes: Iterable[MistakeVariant]) -> Combination:
-        """Return the variants in the order of the exercise's TOML; a set has another order in each process."""
-        return tuple(sorted(mistakes, key=self._positions.__getitem__))
-
-    def acts_in(self, variant: MistakeVariant, scenario: str) -> bool:
-        """Return True if this variant, made alone, changes the run of the scenario."""
-        return self._reference.behaviour(variant, scenario) != 0
-
-    def acting_subset(self, mistakes: Iterable[MistakeVariant], scenario: str) -> MistakeSet:
-        """Return those of the variants that act in the scenario."""
-        return frozenset(variant for variant in mistakes if self.acts_in(variant, scenario))
-
-    def grouped_by_behaviour(
-        self, variants: Iterable[MistakeVariant], scenario: str
-    ) -> dict[int, list[MistakeVariant]]:
-        """Return the variants grouped by the number of their behaviour in the scenario (`Reference.behaviour`)."""
-        groups: dict[int, list[MistakeVariant]] = {}
-        for variant in variants:
-            groups.setdefault(self._reference.behaviour(variant, scenario), []).append(variant)
-        return groups
-
     def acting_subset_agrees(self, mistakes: MistakeSet, scenario: str) -> bool:
-        """Return True if the program with the acting subset only agrees in the scenario."""
+        """Return True if the program that makes only the acting subset agrees in the scenario."""
         acting = self.acting_subset(mistakes, scenario)
         if len(acting) == 1:
             (variant,) = acting
-            acting = frozenset([self._representative(variant, scenario)])
+            acting = frozenset([self._first_alike(variant, scenario)])
         return self.program_agrees(acting, scenario)
-
-    def _representative(self, variant: MistakeVariant, scenario: str) -> MistakeVariant:
-        """Return the first variant, of any mistake, that behaves in the scenario as this one does."""
-        if scenario not in self._representatives:
-            groups = self.grouped_by_behaviour(self._reference.variants, scenario)
-            self._representatives[scenario] = {number: alike[0] for number, alike in groups.items()}
-        return self._representatives[scenario][self._reference.behaviour(variant, scenario)]
 
     def whole_set_agrees(self, mistakes: MistakeSet, scenario: str) -> bool:
         """Return True if the program with all mistakes of the set agrees in the scenario.
 
         Unlike `acting_subset_agrees`, this notices mistakes that change nothing alone but something together. If the
-        edits cannot be combined into one program, it asks for the acting subset instead.
+        edits cannot be combined into one program, return the answer for the acting subset instead.
         """
         if self._source(mistakes) is None:
             return self.acting_subset_agrees(mistakes, scenario)
         return self.program_agrees(mistakes, scenario)
-
-    def can_be_combined(self, mistakes: MistakeSet) -> bool:
-        """Return True if one program can make all mistakes of the set."""
-        return self._source(mistakes) is not None
 
     def whole_set_agrees_in_each(self, mistakes: MistakeSet, scenarios: Iterable[str]) -> bool:
         """Return True if the program with all mistakes of the set agrees in each of the scenarios."""
@@ -167,34 +130,79 @@ class AgreementOracle:
         return self._answers[key]
 
     def measure_progress(self, mistakes: MistakeSet, scenario: str) -> int:
-        """Return how much nearer the acting mistakes of the set come to the learner's run than the solution does.
+        """Return how much nearer the acting subset's run is to the learner's run than the solution's run is.
 
-        Count the leading parameter states that equal the learner's, and subtract the same count for the solution. If
-        all states are equal, add the number of fields (`differing_fields`) in which the solution differs from the
-        learner's run but the set does not. 0 if the edits cannot be combined, or if the budget is spent.
+        This is the number of leading parameter states that equal the learner's, minus the same number for the solution.
+        If the acting subset has all of the learner's states, the number of fields (`differing_fields`) is added in
+        which the solution differs from the learner's run but the acting subset does not. 0 if the edits cannot be
+        combined, or if the budget is spent.
 
-        Example: of the learner's states, 0 and 1 are the solution's, and 0 to 4 are those of the set: 5 - 2 = 3.
+        Example: the solution gives the learner's states 0 and 1, the acting subset the states 0 to 4: 5 - 2 = 3.
         """
         source = self._source(self.acting_subset(mistakes, scenario))
         if source is None or self._is_budget_spent():
             return 0
         self.charged_plays += 1
         target, solution = self._learner_run(scenario), self._reference.solution_run(scenario)
-        # The answer is not needed here, but the question plays the set as far as it agrees, which is far enough.
+        # Called for its play, not for its answer: it plays the set as far as the states agree, which is far enough.
         self._reference.reproduces(source, scenario, target)
         run = self._reference.run_so_far(source, scenario)
         nearer = _shared_leading_states(run, target) - _shared_leading_states(solution, target)
         atol = self._reference.exercise.driver[scenario].atol
         differing = differing_fields(run, target, atol)
         if "theta" in differing:
-            # How far this run was played depends on what was asked before, for other learners too: its other fields
-            # would make the answer depend on them.
+            # How far this run was played depends on what was asked before, for other learners too. Its other fields
+            # would make the result depend on that.
             return nearer
         return nearer + len(differing_fields(solution, target, atol) - differing)
 
+    def can_be_combined(self, mistakes: MistakeSet) -> bool:
+        """Return True if one program can make all mistakes of the set."""
+        return self._source(mistakes) is not None
+
+    def acts_in(self, variant: MistakeVariant, scenario: str) -> bool:
+        """Return True if this variant, made alone, changes the run of the scenario."""
+        return self._reference.behaviour(variant, scenario) != 0
+
+    def acting_subset(self, mistakes: Iterable[MistakeVariant], scenario: str) -> MistakeSet:
+        """Return those of the variants that act in the scenario."""
+        return frozenset(variant for variant in mistakes if self.acts_in(variant, scenario))
+
+    def grouped_by_behaviour(
+        self, variants: Iterable[MistakeVariant], scenario: str
+    ) -> dict[int, list[MistakeVariant]]:
+        """Return the variants grouped by the number of their behaviour in the scenario (`Reference.behaviour`)."""
+        groups: dict[int, list[MistakeVariant]] = {}
+        for variant in variants:
+            groups.setdefault(self._reference.behaviour(variant, scenario), []).append(variant)
+        return groups
+
+    def in_toml_order(self, mistakes: Iterable[MistakeVariant]) -> Combination:
+        """Return the variants in the order of the exercise's TOML; that of a set differs from process to process."""
+        return tuple(sorted(mistakes, key=self._positions.__getitem__))
+
+    def hold_back_reserve(self) -> None:
+        """Forbid the use of the reserve from now on."""
+        self._held_back_plays = self._reserve
+
+    def release_reserve(self) -> None:
+        """Allow the reserve to be used from now on."""
+        self._held_back_plays = 0
+
+    def ensure_plays_left(self, count: int) -> None:
+        """Enlarge the budget, if necessary, so that `count` plays are left, the reserve included."""
+        self._budget = max(self._budget, self.charged_plays + count)
+
+    def _first_alike(self, variant: MistakeVariant, scenario: str) -> MistakeVariant:
+        """Return the first variant, of any mistake, that behaves in the scenario as this one does."""
+        if scenario not in self._first_variants:
+            groups = self.grouped_by_behaviour(self._reference.variants, scenario)
+            self._first_variants[scenario] = {number: alike[0] for number, alike in groups.items()}
+        return self._first_variants[scenario][self._reference.behaviour(variant, scenario)]
+
     def _is_budget_spent(self) -> bool:
         """Return True if no play is left, or only the reserve while that is held back."""
-        return self._budget - self.charged_plays <= self._held_back
+        return self._budget - self.charged_plays <= self._held_back_plays
 
     def _learner_run(self, scenario: str) -> Run:
         """Return the learner's run; if the learner is right, the solution's, which is equal but for rounding."""
@@ -202,7 +210,7 @@ class AgreementOracle:
 
     def _source(self, mistakes: Iterable[MistakeVariant]) -> str | None:
         """Return the source with all these mistakes made; None if their edits cannot be combined."""
-        variants = self.in_course_order(mistakes)
+        variants = self.in_toml_order(mistakes)
         if variants not in self._sources:
             self._sources[variants] = self._reference.source_with_mistakes(variants)
         return self._sources[variants]

@@ -1,16 +1,25 @@
-"""Judge a trace and turn it into feedback, step by step. Both `check` and `grade` use this module.
+"""Judge a trace and turn it into feedback, step by step.
+
+`grading/grade_submission.py` (for `grader grade`) and `grading/in_process.py` (for `check`) call `assess` with the
+trace of an exercise. If there is none, they call `feedback_without_trace` or `feedback_on_syntax_error`.
 
 1. `judge` says which checks pass and where each scenario first differs: the verdict.
 2. `explain` finds the known mistakes that behave as the submission does: the explanation.
    `rule_out_twins` marks those of their twins that the learner's text speaks against.
-3. `locate` finds the learner's line for each of these mistakes.
+3. For each of these mistakes, `locate` finds the learner's line, `true_explanation` says which sentences about it are
+   true of this run, `clearest_difference` gives the first difference in the scenario that shows it most clearly, and
+   `right_lines` the solution's lines in its place. Where a call is written but never made, `unmade_call` finds a better
+   line and sentence.
 4. `gather_evidence` finds what else shows that something is wrong.
-5. `true_explanation` says which sentences about each mistake are true of this run, and `right_lines` which lines the
-   solution has in its place. Where a call is written but never made, `unmade_call` finds a better line and sentence.
-6. If something stays unexplained, `signature_difference` says whether the function takes the arguments that it should.
+5. If known mistakes do not explain everything, `signature_difference` says whether the function takes the arguments
+   that it should.
 
 All steps count lines in the program that was run. The feedback, in which they end, counts them in the learner's file or
 cell (`Origin`).
+
+To add a step: call it in `assess`, or in `_details_of_mistakes` if it tells something about each mistake, and let
+`_make_diagnosis` put what it finds into a field of `Diagnosis`. Steps that play the learner's program again come later,
+in `repair/add_repair.py`.
 
 Example: the explanation of a first try at `accumulate` is {no-division, drops-leftover, no-accum-check} and leaves
 no scenario unexplained. So the feedback names three mistakes, each with its line and the titles of the scenarios in
@@ -20,6 +29,7 @@ which it shows.
 import ast
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from grader.course.course import Exercise
 from grader.course.feedback import (
@@ -50,10 +60,22 @@ from grader.observe.trace import Failure, Trace
 from grader.submission.source_file import Complaint
 from grader.submission.syntax import definition_of, has_empty_body
 
-_FIRST_LINE = "함수의 첫 줄"
-"""`FirstDifference.what` if `expected` and `got` are the signatures of two functions."""
+_SIGNATURES_TITLE = "함수의 첫 줄"
+"""`FirstDifference.what` if `expected` and `got` are signatures: Korean for "the function's first line"."""
 _MAX_LINE_CHARACTERS = 400
-"""Maximum number of characters shown of the learner's line beside a mistake."""
+"""Maximum number of characters shown of the learner's line beside a mistake; a line may hold a whole table of data."""
+
+
+class _MistakeDetails(NamedTuple):
+    """What was found out about one of the explanation's mistakes."""
+
+    mistake: ExplainedMistake
+    location: Location | None
+    """Where it is in the program; None if that is unknown."""
+    text: TrueText
+    """What is true of it in this run, in Korean."""
+    difference: FirstDifference | None
+    """The first difference in the scenario that shows it most clearly; None if no scenario shows it."""
 
 
 def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origin) -> Feedback:
@@ -71,23 +93,17 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
         feedback = _make_feedback(exercise, trace, verdict, Diagnosis(), None, origin)
         return replace(feedback, message=NOT_BEGUN_MESSAGE, begun=False)
     explanation = rule_out_twins(explain(trace, verdict, reference), exercise, origin)
-    locations = locate(explanation, trace, reference, origin)
+    details = _details_of_mistakes(exercise, explanation, trace, verdict, reference, origin)
     evidence = gather_evidence(explanation, trace, verdict, reference)
-    texts = [true_explanation(mistake, explanation, trace, reference) for mistake in explanation.mistakes]
-    locations, texts = _with_unmade_calls(exercise, explanation, locations, texts, origin)
-    differences = [
-        clearest_difference(mistake, explanation, trace, verdict, reference)
-        for mistake in explanation.mistakes
-    ]
-    diagnosis = replace(
-        _make_diagnosis(exercise, explanation, texts, differences, locations, evidence, origin),
-        unexplained_checks=_unexplained_checks(explanation, verdict, reference),
-    )
     exception = _unexplained_exception(explanation, trace, reference)
+    diagnosis = replace(
+        _make_diagnosis(exercise, explanation, details, evidence, origin),
+        unexplained_checks=_unexplained_checks(explanation, verdict, reference),
+        exception_apart=exception is not None,
+    )
     if exception is not None:  # show this exception rather than one that a named mistake explains
         verdict = replace(verdict, failure=exception)
-        diagnosis = replace(diagnosis, exception_apart=True)
-    line = _line_to_show(locations, evidence)
+    line = _line_to_show(details, evidence)
     feedback = _make_feedback(exercise, trace, verdict, diagnosis, line, origin)
     if verdict.status == "passed" or trace.load_failure is not None or diagnosis.explains_all:
         return feedback
@@ -137,8 +153,9 @@ def feedback_on_syntax_error(exercise: Exercise, complaint: Complaint, file: str
 def _has_not_begun(exercise: Exercise, trace: Trace, verdict: Verdict, origin: Origin) -> bool:
     """Return True if the learner has not begun the exercise.
 
-    This holds if the function raised the starter's NotImplementedError before any event, or if its body, or that of
-    every method of a class, has no statement of the learner's own.
+    This holds if the function's own `raise NotImplementedError`, which the starter has, ended it, and there was no
+    event in any scenario. Otherwise, it holds if the body of the function, or of every method of a class, has no
+    statement of the learner's own.
     """
     definition = definition_of(origin.source, exercise.name)
     failure = verdict.failure
@@ -149,12 +166,37 @@ def _has_not_begun(exercise: Exercise, trace: Trace, verdict: Verdict, origin: O
     return definition is not None and has_empty_body(definition)
 
 
+def _details_of_mistakes(
+    exercise: Exercise,
+    explanation: Explanation,
+    trace: Trace,
+    verdict: Verdict,
+    reference: Reference,
+    origin: Origin,
+) -> list[_MistakeDetails]:
+    """Return what can be found out about each of the explanation's mistakes.
+
+    If a mistake is only a call that is written but never made (`uncalled`), its location is the line that keeps the
+    call from being made, and its text begins with a sentence about that.
+    """
+    locations = locate(explanation, trace, reference, origin)
+    details = []
+    for mistake, found_location in zip(explanation.mistakes, locations, strict=True):
+        location = found_location
+        text = true_explanation(mistake, explanation, trace, reference)
+        unmade = unmade_call(exercise, mistake, origin)
+        if unmade is not None:
+            location = Location(unmade.line)
+            text = replace(text, explain=f"{unmade.sentence} {text.explain}".rstrip(), title=unmade.title)
+        difference = clearest_difference(mistake, explanation, trace, verdict, reference)
+        details.append(_MistakeDetails(mistake, location, text, difference))
+    return details
+
+
 def _make_diagnosis(
     exercise: Exercise,
     explanation: Explanation,
-    texts: Sequence[TrueText],
-    differences: Sequence[FirstDifference | None],
-    locations: Sequence[Location | None],
+    details: Sequence[_MistakeDetails],
     evidence: Evidence,
     origin: Origin,
 ) -> Diagnosis:
@@ -163,41 +205,17 @@ def _make_diagnosis(
     Args:
         exercise: the exercise that was judged.
         explanation: what explains the submission.
-        texts: what is true of each of the explanation's mistakes, in Korean.
-        differences: for each of them, the first difference in the scenario that shows it most clearly.
-        locations: for each of them, its location in the program.
+        details: what was found out about each of the explanation's mistakes.
         evidence: what else shows that something is wrong.
         origin: the learner's code.
     """
     titles = {scenario.name: scenario.title for scenario in exercise.driver.scenarios}
-
-    def name_mistake(
-        mistake: ExplainedMistake,
-        text: TrueText,
-        difference: FirstDifference | None,
-        location: Location | None,
-    ) -> NamedMistake:
-        scenario_titles = tuple(titles[name] for name in mistake.scenarios)
-        named = NamedMistake.of(mistake.shown_alternatives, scenario_titles, text.explain)
-        ids = tuple(m.id for m in mistake.alternatives)
-        right = right_lines(exercise, mistake)
-        titles_told = (text.title,) if text.title else named.titles
-        named = replace(
-            named,
-            ids=ids,
-            titles=titles_told,
-            symptom=text.symptom,
-            difference=difference,
-            right_lines=right,
-        )
-        return named if location is None else _at_location(named, location, origin)
-
     nearest = explanation.nearest_mistake
     return Diagnosis(
-        mistakes=tuple(map(name_mistake, explanation.mistakes, texts, differences, locations)),
+        mistakes=tuple(_name_mistake(one, exercise, origin) for one in details),
         first_difference=evidence.first_difference,
-        yours=tuple(_with_learner_line(moment, origin) for moment in evidence.yours),
-        right=evidence.right,
+        yours=tuple(_with_learner_line(moment, origin) for moment in evidence.timelines.yours),
+        right=evidence.timelines.right,
         order_scenario=evidence.order_scenario,
         recipe=evidence.recipe,
         unexplained=tuple(titles[name] for name in explanation.unexplained),
@@ -206,25 +224,21 @@ def _make_diagnosis(
     )
 
 
-def _with_unmade_calls(
-    exercise: Exercise,
-    explanation: Explanation,
-    locations: Sequence[Location | None],
-    texts: Sequence[TrueText],
-    origin: Origin,
-) -> tuple[list[Location | None], list[TrueText]]:
-    """Return the locations and texts, changed for each mistake that is only a call which is not made (`uncalled`).
-
-    Its location becomes the line that keeps the call from being made, and its text begins with a sentence about that.
-    """
-    new_locations, new_texts = [*locations], [*texts]
-    for index, mistake in enumerate(explanation.mistakes):
-        unmade = unmade_call(exercise, mistake, origin)
-        if unmade is not None:
-            explain = f"{unmade.sentence} {texts[index].explain}".rstrip()
-            new_locations[index] = Location(unmade.line)
-            new_texts[index] = replace(texts[index], explain=explain, title=unmade.title)
-    return new_locations, new_texts
+def _name_mistake(details: _MistakeDetails, exercise: Exercise, origin: Origin) -> NamedMistake:
+    """Return one mistake as the learner reads it, with its line as the learner counts lines."""
+    mistake, text = details.mistake, details.text
+    titles = {scenario.name: scenario.title for scenario in exercise.driver.scenarios}
+    scenario_titles = tuple(titles[name] for name in mistake.scenarios)
+    named = NamedMistake.of(mistake.shown_alternatives, scenario_titles, text.explain)
+    named = replace(
+        named,
+        ids=tuple(alternative.id for alternative in mistake.alternatives),
+        titles=(text.title,) if text.title else named.titles,
+        symptom=text.symptom,
+        difference=details.difference,
+        right_lines=right_lines(exercise, mistake),
+    )
+    return named if details.location is None else _at_location(named, details.location, origin)
 
 
 def _at_location(named: NamedMistake, location: Location, origin: Origin) -> NamedMistake:
@@ -289,15 +303,16 @@ def _unexplained_exception(explanation: Explanation, trace: Trace, reference: Re
     return None
 
 
-def _line_to_show(locations: Sequence[Location | None], evidence: Evidence) -> int | None:
-    """Return the line, counted in the program, that the feedback points at.
+def _line_to_show(details: Sequence[_MistakeDetails], evidence: Evidence) -> int | None:
+    """Return the line, counted in the program, that the feedback points at if no exception decides.
 
     This is the line of the first named mistake. If no mistake is named, it is that of the learner's first event that
-    differs (`Evidence.line`). None if it is unknown: no line is better than just the first line of the function.
+    differs (`Evidence.suspect_line`). None if it is unknown: no line is better than just that of the `def`.
     """
-    if not locations:
-        return evidence.line
-    return locations[0].line if locations[0] else None
+    if not details:
+        return evidence.suspect_line
+    location = details[0].location
+    return None if location is None else location.line
 
 
 def _make_feedback(
@@ -322,7 +337,7 @@ def _make_feedback(
     place = origin.place(line)
     error = f"{failure.type}: {failure.message}" if failure else None
     raised = failure is not None and failure.own
-    printing = _printing_scenario(exercise, trace, verdict)
+    printing_scenario = _printing_scenario(exercise, trace, verdict)
     return Feedback(
         lesson=exercise.lesson,
         exercise=exercise.name,
@@ -341,8 +356,8 @@ def _make_feedback(
         seconds=trace.seconds,
         kind=exercise.kind,
         because=exercise.because if verdict.status == "passed" else "",
-        printed=None if printing is None else trace.runs[printing.name].printed,
-        printed_in="" if printing is None else printing.title,
+        printed=None if printing_scenario is None else trace.runs[printing_scenario.name].printed,
+        printed_in="" if printing_scenario is None else printing_scenario.title,
     )
 
 
@@ -363,8 +378,8 @@ def _printing_scenario(exercise: Exercise, trace: Trace, verdict: Verdict) -> Sc
 def _with_signature_difference(feedback: Feedback, exercise: Exercise, origin: Origin) -> Feedback:
     """Return feedback that says how the learner's function takes other arguments than the exercise says.
 
-    If it takes the same, return the feedback unchanged. Of the diagnosis, only the named mistakes, and what they leave
-    unexplained, stay: what a function does with misplaced arguments is no evidence of anything.
+    If it takes the same arguments, return the feedback unchanged. Of the diagnosis, only the named mistakes stay, and
+    what they leave unexplained: what a function does with misplaced arguments is no evidence of anything.
     """
     found = signature_difference(exercise, origin.source)
     if found is None:
@@ -375,7 +390,7 @@ def _with_signature_difference(feedback: Feedback, exercise: Exercise, origin: O
         unexplained_checks=feedback.diagnosis.unexplained_checks,
         exception_apart=feedback.diagnosis.exception_apart,
         signature=found.sentence,
-        first_difference=FirstDifference("", _FIRST_LINE, expected=found.right, got=found.yours),
+        first_difference=FirstDifference("", _SIGNATURES_TITLE, expected=found.right, got=found.yours),
     )
     feedback = with_diagnosis(feedback, diagnosis)
     if diagnosis.mistakes:  # the line stays that of the first mistake

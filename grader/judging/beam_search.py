@@ -10,9 +10,13 @@ A mistake is made in one of its variants, so a set holds variants, at most one o
 scenario if it changes the scenario when made alone (see `agreement_oracle`). A candidate is *idle* in a scenario if
 none of its variants acts there, and *active* otherwise.
 
-Example: mistake `a` changes the scenarios 1 and 2, `b` and `c` change scenario 2 only, and the learner makes `a` and
+Example: mistake `a` acts in the scenarios 1 and 2, `b` and `c` act in scenario 2 only, and the learner makes `a` and
 `b`. The beam begins with the empty set. In scenario 1, it becomes {a}. In scenario 2, {a} does not agree, and neither
 does {a, c}, so the beam becomes {a, b}.
+
+`mistake_search` calls `BeamSearch.search` with more and more variants, and hands the candidates to `choose_sets`, which
+makes the best ones smaller. Another way to grow a set goes into `_extend` (beside `_with_one_more`), the order of the
+candidates into `_rank`.
 """
 
 from collections import Counter
@@ -51,7 +55,7 @@ Scenarios that were postponed by then are still tried once more. Searches for dr
 anyway.
 """
 _MAX_PLAYS_ALONE = 32
-"""Number of plays in which `agreeing_alone` tries single mistakes, before any search."""
+"""Number of plays in which `variants_agreeing_alone` tries single mistakes, before any search."""
 _MAX_SAME_MISTAKES = 3
 """Maximum number of candidates with the same two or more mistakes in different variants, so that others find room."""
 _MAX_MISTAKES = 6
@@ -60,12 +64,12 @@ _MAX_MISTAKES = 6
 
 @dataclass(frozen=True)
 class Candidate:
-    """A set of mistakes that may be those of the learner's program."""
+    """A set of mistakes that the learner's program may make."""
 
     mistakes: MistakeSet
     """One variant of each mistake."""
     explained: tuple[str, ...] = ()
-    """Names of the scenarios in which it has been found to agree with the learner's program."""
+    """Names of the scenarios in which the set has been found to agree."""
 
 
 def may_add(variant: MistakeVariant, mistakes: MistakeSet) -> bool:
@@ -81,9 +85,9 @@ def _is_allowed(variants: Sequence[MistakeVariant]) -> bool:
 class BeamSearch:
     """Searches for candidates that explain one learner's runs.
 
-    Several searches with more and more variants can be made, which share the plays. As long as none has explained a
-    scenario when it came to it first, they stop together at `_MAX_PLAYS_WITHOUT_SUCCESS`: a later search then begins no
-    scenario, and returns the empty set.
+    One object can make several searches, with more and more variants, which share the plays of the oracle. As long as
+    none of them has explained a scenario (other than a postponed one), they are given up together: after
+    `_MAX_PLAYS_WITHOUT_SUCCESS` plays, no further scenario is begun. A search that begins none returns the empty set.
     """
 
     def __init__(self, reference: Reference, oracle: AgreementOracle, wrong: Sequence[str]) -> None:
@@ -100,13 +104,13 @@ class BeamSearch:
         self._has_explained_any = False
         self._plays_before_searches = 0
 
-    def search(self, variants: Sequence[MistakeVariant], *, may_leave_out: bool) -> list[Candidate]:
+    def search(self, variants: Sequence[MistakeVariant], *, may_leave_unexplained: bool) -> list[Candidate]:
         """Return candidates made of these variants, those that explain most first.
 
         Args:
             variants: variants that may be in a set.
-            may_leave_out: True: a candidate stays even if it does not explain a scenario. False: if nothing explains a
-                scenario that was begun, the result is empty.
+            may_leave_unexplained: True: a candidate stays even if it does not explain a scenario. False: if no
+                candidate explains a scenario that was begun, the result is empty.
         """
         acting_in = self._acting_in(variants)
         beam = [Candidate(frozenset())]
@@ -115,20 +119,24 @@ class BeamSearch:
             plays = self._oracle.charged_plays - self._plays_before_searches
             if not self._has_explained_any and plays >= _MAX_PLAYS_WITHOUT_SUCCESS:
                 break
-            extended = self._extend(beam, scenario, acting_in[scenario], may_leave_out=may_leave_out)
+            extended = self._extend(
+                beam, scenario, acting_in[scenario], may_leave_unexplained=may_leave_unexplained
+            )
             if extended:
                 beam = extended
                 self._has_explained_any = self._has_explained_any or bool(beam[0].explained)
             else:
                 # Try this scenario again after the others: the sets are larger then, so one more mistake may be enough.
                 postponed.append(scenario)
-        return self._explain_postponed(beam, postponed, acting_in, may_leave_out=may_leave_out)
+        return self._explain_postponed(
+            beam, postponed, acting_in, may_leave_unexplained=may_leave_unexplained
+        )
 
-    def agreeing_alone(self, variants: Sequence[MistakeVariant]) -> list[MistakeVariant]:
-        """Return variants of one behaviour that, made alone, give the learner's run in a scenario that went wrong.
+    def variants_agreeing_alone(self, variants: Sequence[MistakeVariant]) -> list[MistakeVariant]:
+        """Return variants that, made alone, agree in a scenario that went wrong, and behave alike there.
 
-        Empty if there are none, or if `_MAX_PLAYS_ALONE` did not suffice to find them. Call it before any search; its
-        plays do not count as plays without success.
+        These are the first ones found: there may be others. Empty if `_MAX_PLAYS_ALONE` plays find none. Call it before
+        any search: of its plays, at most the last counts towards `_MAX_PLAYS_WITHOUT_SUCCESS`.
         """
         before = self._oracle.charged_plays
         for scenario, acting in self._acting_in(variants).items():
@@ -141,13 +149,13 @@ class BeamSearch:
         return []
 
     def _acting_in(self, variants: Sequence[MistakeVariant]) -> dict[str, list[MistakeVariant]]:
-        """Return, for each scenario that went wrong, the variants that act in it; the fewest behaviours first."""
-        found = {
+        """Return the variants that act in each scenario that went wrong; scenarios with few behaviours come first."""
+        acting_in = {
             scenario: [variant for variant in variants if self._oracle.acts_in(variant, scenario)]
             for scenario in self._wrong
         }
-        order = sorted(found, key=lambda s: len(self._oracle.grouped_by_behaviour(found[s], s)))
-        return {scenario: found[scenario] for scenario in order}
+        order = sorted(acting_in, key=lambda s: len(self._oracle.grouped_by_behaviour(acting_in[s], s)))
+        return {scenario: acting_in[scenario] for scenario in order}
 
     def _explain_postponed(
         self,
@@ -155,19 +163,21 @@ class BeamSearch:
         scenarios: Sequence[str],
         acting_in: dict[str, list[MistakeVariant]],
         *,
-        may_leave_out: bool,
+        may_leave_unexplained: bool,
     ) -> list[Candidate]:
-        """Return the beam extended in scenarios for which one more mistake was not enough: two are tried as well.
+        """Return the beam extended in the postponed scenarios by one more mistake or, if that is not enough, by two.
 
         Args:
             beam: the candidates so far.
-            scenarios: the postponed scenarios.
+            scenarios: names of the postponed scenarios.
             acting_in: for each scenario, the variants that act in it and may be added.
-            may_leave_out: see `search`.
+            may_leave_unexplained: see `search`.
         """
         scenarios_without_pair = 0
         for scenario in scenarios:
-            extended = self._extend(beam, scenario, acting_in[scenario], may_leave_out=may_leave_out)
+            extended = self._extend(
+                beam, scenario, acting_in[scenario], may_leave_unexplained=may_leave_unexplained
+            )
             if not extended:
                 # Pairs are costly. After some failures they are no longer tried for the empty set, which has explained
                 # nothing so far.
@@ -183,7 +193,7 @@ class BeamSearch:
                 ]
                 if not with_pair:
                     scenarios_without_pair += 1
-                extended = self._keep_best([*with_pair, *(beam if may_leave_out else ())])
+                extended = self._keep_best([*with_pair, *(beam if may_leave_unexplained else ())])
             beam = extended
         return beam
 
@@ -193,46 +203,47 @@ class BeamSearch:
         scenario: str,
         variants: Sequence[MistakeVariant],
         *,
-        may_leave_out: bool,
+        may_leave_unexplained: bool,
     ) -> list[Candidate]:
         """Return the candidates that agree in this scenario as well, as they are or with one more mistake.
 
-        Empty if none agrees: then the caller postpones the scenario. Otherwise, with `may_leave_out`, those that
+        Empty if none agrees: then `search` postpones the scenario. Otherwise, with `may_leave_unexplained`, those that
         disagree are kept too, unless better ones take all the room (`_keep_best`).
 
         Args:
             beam: the candidates so far.
             scenario: name of the scenario.
             variants: variants that act in it and may be added.
-            may_leave_out: see `search`.
+            may_leave_unexplained: see `search`.
         """
         agreeing = [c for c in beam if self._oracle.acting_subset_agrees(c.mistakes, scenario)]
-        others = [c for c in beam if not self._oracle.acting_subset_agrees(c.mistakes, scenario)]
+        disagreeing = [c for c in beam if not self._oracle.acting_subset_agrees(c.mistakes, scenario)]
         # In an idle candidate, an added mistake acts alone, so one play answers for all idle candidates. An active
         # candidate needs a play of its own for each added mistake: few are tried if idle ones fit.
-        active = [c for c in others if self._oracle.acting_subset(c.mistakes, scenario)]
-        idle = [c for c in others if c not in active]
+        active = [c for c in disagreeing if self._oracle.acting_subset(c.mistakes, scenario)]
+        idle = [c for c in disagreeing if c not in active]
         unchanged = [Candidate(c.mistakes, (*c.explained, scenario)) for c in agreeing]
         grown = [extended for c in idle for extended in self._with_one_more(c, scenario, variants)]
-        few = active[: _MAX_EXTENDED_ACTIVE_BESIDE_IDLE if grown else _MAX_EXTENDED_ACTIVE]
+        few_active = active[: _MAX_EXTENDED_ACTIVE_BESIDE_IDLE if grown else _MAX_EXTENDED_ACTIVE]
         # The variants of one behaviour mostly fail together, though their edits may overlap with those of the acting
         # mistakes in different ways. So one of each behaviour is tried with all candidates before the others, for which
         # the plays may not suffice.
-        alike = self._oracle.grouped_by_behaviour(variants, scenario).values()
-        first = [group[0] for group in alike]
-        for tried in (first, [variant for variant in variants if variant not in first]):
-            for candidate in few:
+        groups = self._oracle.grouped_by_behaviour(variants, scenario).values()
+        first_of_each = [group[0] for group in groups]
+        rest = [variant for variant in variants if variant not in first_of_each]
+        for tried in (first_of_each, rest):
+            for candidate in few_active:
                 grown += self._with_one_more(candidate, scenario, tried)
         if not unchanged and not grown:
             return []
-        return self._keep_best([*unchanged, *grown, *(others if may_leave_out else ())])
+        return self._keep_best([*unchanged, *grown, *(disagreeing if may_leave_unexplained else ())])
 
     def _with_one_more(
         self, candidate: Candidate, scenario: str, variants: Sequence[MistakeVariant]
     ) -> Iterator[Candidate]:
         """Yield the candidate with one more mistake, for each of the variants that makes it agree in this scenario."""
         is_idle = not self._oracle.acting_subset(candidate.mistakes, scenario)
-        # Behaviours (`Reference.behaviour`) that do not give the learner's run here.
+        # Numbers of the behaviours (`Reference.behaviour`) that do not give the learner's run here.
         failing: set[int] = set()
         for variant in variants:
             behaviour = self._reference.behaviour(variant, scenario)
@@ -251,9 +262,9 @@ class BeamSearch:
     ) -> Iterator[Candidate]:
         """Yield the candidate with two more mistakes, for each pair that makes it agree in this scenario.
 
-        Pairs whose mistakes, each alone, bring the candidate nearer to the learner's run are tried first. Of variants
-        that behave alike in this scenario, the first is tried, and the others only if it agrees here but not in the
-        scenarios before.
+        Pairs are tried first whose mistakes, each added alone, bring the candidate nearest to the learner's run. Of
+        variants that behave alike in this scenario, the first is tried, and the others only if it agrees here but not
+        in the scenarios before.
         """
         by_behaviour = self._oracle.grouped_by_behaviour(variants, scenario)
         progress_of_behaviour = {

@@ -1,10 +1,12 @@
 """Read and format `solutions/<lesson>/behaviours.json`: which variants of known mistakes behave alike, by scenario.
 
-`grader.authoring.measured_behaviour` measures it, by playing every variant of every known mistake in every scenario.
-With the table, `Reference.behaviour` says without a play in which scenarios a variant differs from the solution, and
-from other variants. Most of all, this saves plays in the search for a submission's mistakes (`agreement_oracle`).
-Mistakes that behave alike everywhere are told apart by the events of their runs (`tie_break`) or by the learner's text
-(`twins_by_text`), if at all.
+`grader build` writes the table: `authoring/measured_behaviour.py` plays every variant of every known mistake in every
+scenario. `Reference.behaviour` reads it, so that it is known without a play in which scenarios a variant differs from
+the solution, and from other variants. Most of all, this saves plays in the search for a submission's mistakes
+(`agreement_oracle`). Mistakes that behave alike everywhere are told apart by the events of their runs (`tie_break`) or
+by the learner's text (`twins_by_text`), if at all.
+
+Nothing is added by hand: `grader build --tables EXERCISE` measures a new mistake or scenario.
 
 In the file of a made-up lesson, each variant has one number for each scenario:
 
@@ -40,7 +42,7 @@ scenarios have nothing to do with each other.
 
 
 def behaviours_of(exercise: Exercise) -> Behaviours:
-    """Return the exercise's behaviours; empty if they have not been measured yet. Do not modify them."""
+    """Return the exercise's behaviours; empty if they have not been measured yet. Cached: do not modify."""
     return _read_lesson_table(exercise.lesson).get(exercise.name, {})
 
 
@@ -59,7 +61,7 @@ def format_table(table: Mapping[str, Behaviours]) -> str:
     """Return the text of the file, with one line for each variant, so that a diff shows which behaviours changed."""
     entries = {exercise: _entry(behaviours) for exercise, behaviours in table.items()}
     text = json.dumps(entries, ensure_ascii=False, indent=1)
-    # `indent` puts each element of a list on its own line: join them again.
+    # `indent` puts each element of a list on its own line: join them again. No name contains a bracket.
     return re.sub(r"\[.*?\]", _in_one_line, text, flags=re.DOTALL) + "\n"
 
 

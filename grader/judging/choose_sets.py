@@ -1,13 +1,17 @@
 """Choose the smallest of the candidates of a beam search, after a check with all edits of a set in one program.
 
-The beam search assumes that in each scenario only the *acting* mistakes matter: those that change the scenario when
-made alone (see `agreement_oracle`). It also grows sets but never shrinks them. So the first set is played whole here,
-and then made smaller. In the end its twins are added: sets with one mistake exchanged for another that behaves alike,
-so that feedback can name both.
+`mistake_search` hands in the candidates of each `BeamSearch.search`, and reports the sets that come out. The beam
+search assumes that in each scenario only the *acting* mistakes matter: those that change the scenario when made alone
+(see `agreement_oracle`). It also grows sets but never shrinks them. So the best candidate is played whole here, and
+then made smaller. In the end, the twins of the first of the smallest sets are added: sets with one mistake exchanged
+for another that behaves alike, so that feedback can name both.
 
 Example: the candidate {no-division, drops-leftover, no-accum-check} explains every scenario. Without any one of the
 three some scenario stays unexplained, so it is returned as it is. If `leaks-leftover` behaved like `drops-leftover` in
 all these scenarios, {no-division, leaks-leftover, no-accum-check} would be returned beside it.
+
+To add: which sets are preferred goes into `_best_sets` and `choose`, another way to make a set smaller into
+`_shrink_played_whole`. Ties between the sets that are returned are broken later (`tie_break`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -46,8 +50,8 @@ class SetChooser:
         Args:
             reference: the reference of the exercise and seed that was played.
             oracle: compares sets with the learner's runs, and counts the plays.
-            wrong: names of the scenarios that have a run of the learner, and where it differs from the solution's.
-            right: names of the scenarios that have a run of the learner, and where it equals the solution's.
+            wrong: names of the scenarios in which the learner's run differs from the solution's.
+            right: names of the scenarios in which the learner's run equals the solution's.
             representatives: the variants that may take another's place in a set, one for each behaviour of a mistake.
             unlikely: further variants that only `_unlikely_twins` puts into a set.
         """
@@ -57,7 +61,7 @@ class SetChooser:
         self._scenarios = [scenario.name for scenario in reference.exercise.driver.scenarios]
 
     def choose(self, candidates: Sequence[Candidate]) -> ChosenSets:
-        """Return the smallest of the sets that explain most, with their twins; empty if none passes the check.
+        """Return the smallest of the sets that explain most, with the twins of the first one; empty if no set passes.
 
         Args:
             candidates: the candidates of a beam search, best first.
@@ -67,7 +71,7 @@ class SetChooser:
             return best
         size = min(map(len, best.sets))
         smallest = [mistakes for mistakes in best.sets if len(mistakes) == size]
-        # Reserve two plays for each scenario, so that twins can be found although the search used up its plays. A twin
+        # Allow two plays for each scenario, so that twins can be found although the search used up its plays. A twin
         # takes up to two plays in a scenario: one with its acting mistakes and one with all. `_twins` tries the
         # mistakes most alike first, so the plays of one twin usually tell if another mistake explains the same.
         self._oracle.ensure_plays_left(2 * len(self._scenarios))
@@ -79,8 +83,9 @@ class SetChooser:
         """Return those sets that explain most scenarios and change none in which the learner is right.
 
         The first such set is played whole and made smaller, which takes many plays. Later ones are not made smaller,
-        and are checked with their acting mistakes only. If the first explains every scenario, there is no later round
-        that could need the plays, so then they are played whole, too, where their acting mistakes do not agree.
+        and are checked with their acting mistakes only. If a set explains every scenario, there is no later round of
+        `mistake_search` that could need the plays: then sets are played whole, too, where their acting mistakes do not
+        agree.
         """
         sets: list[MistakeSet] = []
         explained: tuple[str, ...] = ()
@@ -88,16 +93,17 @@ class SetChooser:
         """Number of scenarios that the acting mistakes of `sets[0]` explain; played whole, it may explain more."""
         for candidate in candidates:
             mistakes = self._drop_unneeded_cheaply(candidate)
-            is_complete = len(explained) == len(self._wrong)
-            needed = explained_by_acting if is_complete else len(explained)
+            all_explained = len(explained) == len(self._wrong)
+            # A candidate's `explained` was found with acting mistakes only, so compare it with a count of this kind.
+            needed = explained_by_acting if all_explained else len(explained)
             if not mistakes or (sets and len(candidate.explained) < needed):
                 continue
-            if is_complete and ids_of(mistakes) in map(ids_of, sets):
+            if all_explained and ids_of(mistakes) in map(ids_of, sets):
                 continue  # another variant of what explains everything already
             if not sets:
                 checked = self._check_whole_and_shrink(mistakes)
-            elif is_complete:
-                checked = self._check_complete(mistakes)
+            elif all_explained:
+                checked = self._check_explains_all(mistakes)
             else:
                 checked = self._check_acting(mistakes)
             if checked is None:
@@ -112,23 +118,25 @@ class SetChooser:
     def _drop_unneeded_cheaply(self, candidate: Candidate) -> MistakeSet:
         """Return the candidate's set without mistakes that are not needed for any scenario that it explains.
 
-        This takes few plays, because only scenarios in which a mistake acts are looked at, with acting mistakes only.
+        This takes few plays, because a mistake is tested only in scenarios in which it acts, and without playing the
+        rest of the set whole.
         """
         mistakes = candidate.mistakes
-        for variant in reversed(self._oracle.in_course_order(mistakes)):
+        for variant in reversed(self._oracle.in_toml_order(mistakes)):
             rest = mistakes - {variant}
             acts_in = (s for s in candidate.explained if self._oracle.acts_in(variant, s))
             if all(self._oracle.acting_subset_agrees(rest, s) for s in acts_in):
                 mistakes = rest
         return mistakes
 
-    def _check_complete(self, mistakes: MistakeSet) -> Candidate | None:
+    def _check_explains_all(self, mistakes: MistakeSet) -> Candidate | None:
         """Return the set if it explains every scenario and changes none in which the learner is right; else None."""
         agrees = self._oracle.acting_subset_agrees
-        is_complete = all(
+        # The acting subset comes first, because it often costs no play.
+        explains_all = all(
             agrees(mistakes, s) or self._oracle.whole_set_agrees(mistakes, s) for s in self._wrong
         ) and all(agrees(mistakes, s) for s in self._right)
-        return Candidate(mistakes, tuple(self._wrong)) if is_complete else None
+        return Candidate(mistakes, tuple(self._wrong)) if explains_all else None
 
     def _check_acting(self, mistakes: MistakeSet) -> Candidate | None:
         """Return the set with the scenarios that its acting mistakes explain.
@@ -176,7 +184,7 @@ class SetChooser:
 
         Unlike `_drop_unneeded_cheaply`, this does not rely on what a mistake changes alone.
         """
-        for variant in self._oracle.in_course_order(mistakes):
+        for variant in self._oracle.in_toml_order(mistakes):
             rest = mistakes - {variant}
             if rest and self._oracle.whole_set_agrees_in_each(rest, (*explained, *self._right)):
                 mistakes = rest
@@ -192,7 +200,7 @@ class SetChooser:
         returned as a tensor keeps its graph only if the backward pass is missing. With the update at the wrong end, a
         third mistake is needed to explain the graph.
         """
-        for removed, exchanged in permutations(self._oracle.in_course_order(mistakes), 2):
+        for removed, exchanged in permutations(self._oracle.in_toml_order(mistakes), 2):
             rest = mistakes - {removed, exchanged}
             exchanged_acts_in = [s for s in self._scenarios if self._oracle.acts_in(exchanged, s)]
             removed_acts_in = [s for s in explained if self._oracle.acts_in(removed, s)]
@@ -210,9 +218,12 @@ class SetChooser:
         return mistakes
 
     def _replace_two_by_one(self, mistakes: MistakeSet, explained: Sequence[str]) -> MistakeSet:
-        """Return the set with two mistakes replaced by one that acts in exactly the same scenarios, if one agrees."""
+        """Return the set with two mistakes replaced by one, if one agrees; else the set itself.
+
+        Only a mistake is tried that acts wherever one of the two does, and nowhere else.
+        """
         scenarios = (*explained, *self._right)
-        for pair in combinations(self._oracle.in_course_order(mistakes), 2):
+        for pair in combinations(self._oracle.in_toml_order(mistakes), 2):
             either_acts = [any(self._oracle.acts_in(variant, s) for variant in pair) for s in scenarios]
             rest = mistakes.difference(pair)
             for variant in self._representatives:
@@ -229,15 +240,15 @@ class SetChooser:
     def _twins(self, mistakes: MistakeSet, explained: Sequence[str]) -> Iterator[MistakeSet]:
         """Yield the set with one mistake exchanged for another that behaves alike in combination with the rest.
 
-        The two mistakes need to behave alike, each made alone, in one scenario only; mistakes that do so in most
-        scenarios are tried first. In other scenarios, the rest of the set may bring out a mistake that does not show
-        alone: a sum instead of a mean shows under AdamW only if clipping is left out, too.
+        Only a mistake is tried that, made alone, behaves like the exchanged one in at least one scenario; mistakes that
+        do so in most scenarios come first. In other scenarios, the rest of the set may bring out a mistake that does
+        not show alone: a sum instead of a mean shows under AdamW only if clipping is left out, too.
 
         Twins are tested on explained scenarios only, to save plays. So a twin may change a scenario in which the
         learner is right.
         """
         ids = ids_of(mistakes)
-        for variant in self._oracle.in_course_order(mistakes):
+        for variant in self._oracle.in_toml_order(mistakes):
             rest = mistakes - {variant}
             acts_in = [s for s in explained if self._oracle.acts_in(variant, s)]
             alike_counts = {
@@ -262,16 +273,20 @@ class SetChooser:
         leaves the same there, so the search names that.
         """
         ids = ids_of(mistakes)
-        for variant in self._oracle.in_course_order(mistakes):
+        for variant in self._oracle.in_toml_order(mistakes):
             rest = mistakes - {variant}
             if not rest:
                 continue
-            needs_more = [s for s in explained if not self._oracle.whole_set_agrees(rest, s)]
+            explained_by_variant = [s for s in explained if not self._oracle.whole_set_agrees(rest, s)]
             for other in self._unlikely:
-                if other.mistake.id not in ids and all(self._oracle.acts_in(other, s) for s in needs_more):
-                    twin = rest | {other}
-                    if self._oracle.whole_set_agrees_in_each(twin, (*needs_more, *explained, *self._right)):
-                        yield twin
+                if other.mistake.id in ids or not all(
+                    self._oracle.acts_in(other, s) for s in explained_by_variant
+                ):
+                    continue
+                twin = rest | {other}
+                scenarios = (*explained_by_variant, *explained, *self._right)
+                if self._oracle.whole_set_agrees_in_each(twin, scenarios):
+                    yield twin
 
     def _alike_count(self, one: MistakeVariant, other: MistakeVariant, scenarios: Iterable[str]) -> int:
         """Return in how many of the scenarios two variants behave alike."""

@@ -1,7 +1,11 @@
 """Compare two runs of one scenario: find their first difference, or the names of everything that differs.
 
-`judge` compares a submission's runs with the solution's; the search for known mistakes compares them with the runs of
-the mistakes' programs.
+`judge` compares a submission's runs with the solution's, `Reference.reproduces` with the runs of known mistakes, and
+`repair/search.py` compares the runs of attempts with the solution's. `first_difference` puts a difference into words.
+
+Events, `evidence` and printed output are not compared here. Another field of a `Run` that makes runs differ is
+compared in `find_difference` and `differing_fields`. A phrase by which exceptions have the same cause goes into
+`_CAUSE_PHRASES`.
 """
 
 import re
@@ -35,7 +39,7 @@ class Difference:
 
     kind: Literal["failure", "fact", "array", "shape"]
     """`failure`: only one run raised, or they raised different exceptions; `fact`: a fact differs; `array`: numbers of
-    an array differ; `shape`: an array is missing in one run, or its shape differs."""
+    an array differ; `shape`: an array is missing in one run, has another shape, or holds no real numbers."""
     name: str = ""
     """Name of the fact or array; empty for `failure`."""
     index: tuple[int, ...] = ()
@@ -50,7 +54,7 @@ def is_expected_exception(failure: Failure, expected: Failure) -> bool:
 
 def find_difference(
     run: Run,
-    reference: Run,
+    expected_run: Run,
     atol: float,
     *,
     failures_agree: Callable[[Failure, Failure], bool] = is_expected_exception,
@@ -63,37 +67,37 @@ def find_difference(
 
     Args:
         run: the run that is judged.
-        reference: the run that it should be like.
+        expected_run: the run that it should be like.
         atol: absolute tolerance of arrays.
-        failures_agree: decides whether the exceptions of `run` and `reference`, in this order, count as the same.
+        failures_agree: decides whether the exceptions of `run` and `expected_run`, in this order, count as the same.
     """
-    failure, expected_failure = run.failure, reference.failure
+    failure, expected_failure = run.failure, expected_run.failure
     if (failure is None) != (expected_failure is None):
         return Difference("failure")
     if failure is not None and expected_failure is not None and not failures_agree(failure, expected_failure):
         return Difference("failure")
-    facts = {*run.facts, *reference.facts}
-    arrays = sorted({*run.arrays, *reference.arrays}, key=lambda name: (name != "theta", name))
+    facts = {*run.facts, *expected_run.facts}
+    arrays = sorted({*run.arrays, *expected_run.arrays}, key=lambda name: (name != "theta", name))
     in_arrays = _first_difference_in_arrays(
-        (name for name in arrays if name not in facts), run, reference, atol
+        (name for name in arrays if name not in facts), run, expected_run, atol
     )
     if in_arrays is not None:
         return in_arrays
-    for name in (*reference.facts, *run.facts):
-        if _fact_differs(name, run, reference):
+    for name in (*expected_run.facts, *run.facts):
+        if _fact_differs(name, run, expected_run):
             return Difference("fact", name)
-    return _first_difference_in_arrays((name for name in arrays if name in facts), run, reference, atol)
+    return _first_difference_in_arrays((name for name in arrays if name in facts), run, expected_run, atol)
 
 
-def differing_fields(run: Run, reference: Run, atol: float) -> set[str]:
+def differing_fields(run: Run, expected_run: Run, atol: float) -> set[str]:
     """Return the names of all arrays and facts that differ, and `failure` if only one of the runs raised."""
-    fields = {name for name in {*run.facts, *reference.facts} if _fact_differs(name, run, reference)}
-    if (run.failure is None) != (reference.failure is None):
+    fields = {name for name in {*run.facts, *expected_run.facts} if _fact_differs(name, run, expected_run)}
+    if (run.failure is None) != (expected_run.failure is None):
         fields.add("failure")
     fields.update(
         name
-        for name in {*run.arrays, *reference.arrays}
-        if _difference_in_array(name, run, reference, atol) is not None
+        for name in {*run.arrays, *expected_run.arrays}
+        if _difference_in_array(name, run, expected_run, atol) is not None
     )
     return fields
 
@@ -134,7 +138,7 @@ def tolerances(name: str, expected: Array, atol: float) -> Array:
 
     Args:
         name: name of the array.
-        expected: the reference's array of that name.
+        expected: the array of that name in the run that another should be like.
         atol: smallest tolerance.
     """
     rows = len(np.atleast_1d(expected))
@@ -145,30 +149,30 @@ def tolerances(name: str, expected: Array, atol: float) -> Array:
     return np.full(rows, max(atol, rounding_of_values(expected)))
 
 
-def _fact_differs(name: str, run: Run, reference: Run) -> bool:
+def _fact_differs(name: str, run: Run, expected_run: Run) -> bool:
     """Return True if a fact differs.
 
     One that was not recorded counts as "" and not as None, because drivers record None as a fact.
     """
-    return run.facts.get(name, "") != reference.facts.get(name, "")
+    return run.facts.get(name, "") != expected_run.facts.get(name, "")
 
 
 def _first_difference_in_arrays(
-    names: Iterable[str], run: Run, reference: Run, atol: float
+    names: Iterable[str], run: Run, expected_run: Run, atol: float
 ) -> Difference | None:
     """Return the first difference in the arrays of these names, in the given order; None if they agree."""
-    differences = (_difference_in_array(name, run, reference, atol) for name in names)
+    differences = (_difference_in_array(name, run, expected_run, atol) for name in names)
     return next((difference for difference in differences if difference is not None), None)
 
 
-def _difference_in_array(name: str, run: Run, reference: Run, atol: float) -> Difference | None:
+def _difference_in_array(name: str, run: Run, expected_run: Run, atol: float) -> Difference | None:
     """Return the first difference in the array of this name, row by row; None if it agrees.
 
     The number of rows is compared last, so that the first wrong update is found even if one run has more updates.
     """
-    if name not in run.arrays or name not in reference.arrays:
+    if name not in run.arrays or name not in expected_run.arrays:
         return Difference("shape", name)
-    got, expected = run.arrays[name], reference.arrays[name]
+    got, expected = run.arrays[name], expected_run.arrays[name]
     tolerance = tolerances(name, expected, atol)
     # In a notebook, a learner's program may record complex numbers. From a sandbox, `trace_bounds` lets none through.
     if (
@@ -182,9 +186,9 @@ def _difference_in_array(name: str, run: Run, reference: Run, atol: float) -> Di
     rows = min(len(got), len(expected))
     gap = _absolute_difference(got[:rows], expected[:rows])
     largest_by_row = gap.reshape(rows, -1).max(axis=1, initial=0.0) if gap.size else np.zeros(0)
-    wrong_rows = np.argwhere(largest_by_row > tolerance[: len(largest_by_row)])
+    wrong_rows = np.flatnonzero(largest_by_row > tolerance[: len(largest_by_row)])
     if wrong_rows.size:
-        row = int(wrong_rows[0, 0])
+        row = int(wrong_rows[0])
         within_row = np.unravel_index(int(gap[row].argmax()), gap[row].shape) if gap[row].ndim else ()
         return Difference("array", name, (row, *map(int, within_row)))
     return Difference("shape", name) if len(got) != len(expected) else None

@@ -2,6 +2,9 @@
 
 A mistake edits the *source* of an exercise: the text of its one function or class in the lesson's solution. Example:
 the edit `(" / len(window)", "")` in the source of `accumulate` is the mistake `no-division`.
+
+`Reference` plays the programs made here; nothing is played in this module. Mistakes and their edits are written in the
+exercise's TOML, so a new one needs no change here. Edits of the learner's own program are made in `repair/`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -79,13 +82,13 @@ def variant_source(exercise: Exercise, variant: MistakeVariant) -> str:
             mistake is to be made in one of two copies, and its edits are not in the block that is copied.
     """
     if variant.copy:
-        copied = combination_source(exercise, (variant,))
-        if copied is None:
+        in_two_copies = combination_source(exercise, (variant,))
+        if in_two_copies is None:
             raise CourseError(
                 f"{exercise.name}.toml: cases의 '{variant.mistake.id}'는 두 벌로 쓰는 곳({_place_of_copies(exercise)}) "
                 "밖을 고쳐요. 목록에서 빼 주세요."
             )
-        return copied
+        return in_two_copies
     key = f"variants의 {ordinal(variant.number)}" if variant.number else "edits"
     place = f"{exercise.name}.toml: 실수 '{variant.mistake.id}'의 {key}"
     edited = _apply_edits(exercise_source(exercise), variant.edits, place)
@@ -137,7 +140,7 @@ def _source_in_two_copies(exercise: Exercise, combination: Sequence[MistakeVaria
 
 
 def _place_of_copies(exercise: Exercise) -> str:
-    """Return in Korean which block is written twice."""
+    """Return the first line of the statement whose block is written twice; Korean for "the whole function" if none."""
     return exercise.cases.inside if exercise.cases and exercise.cases.inside else "함수 전체"
 
 
@@ -180,8 +183,10 @@ def _apply_edits(source: str, edits: Edits, place: str) -> str | None:
 
 def _make_in_some_order(source: str, combination: Sequence[MistakeVariant]) -> str | None:
     """Return the source with the mistakes made in the first order that works; None if none of those tried does."""
-    few = len(combination) <= _MAX_PERMUTED
-    for order in permutations(combination) if few else (combination, combination[::-1]):
+    orders = (
+        permutations(combination) if len(combination) <= _MAX_PERMUTED else (combination, combination[::-1])
+    )
+    for order in orders:
         edited = _make_one_after_another(source, order)
         if edited is not None:
             return edited

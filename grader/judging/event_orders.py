@@ -1,8 +1,12 @@
 """Compare the order of the learner's events with the solution's, call by call.
 
-Feedback draws the events of one call as two timelines, the learner's and the solution's. Equal events are paired; those
-without a partner are shown as differences. Clearing the gradients at the end of a call is as right as clearing them at
-its start, so the two are paired. Clearing them before a forward pass and after it are paired, too.
+Feedback draws the events of one call as two timelines, the learner's and the solution's: `evidence` asks for them, and
+`report/timeline.py` puts them in columns. Equal events are paired; those without a partner are shown as differences.
+`locate` asks for the learner's events without a partner.
+
+Clearing the gradients at the end of a call is as right as clearing them at its start, so the two are paired. Clearing
+them before a forward pass is paired with clearing them after it, too. Another order that is as right is paired in
+`_pair_events`, and if the solution is to be drawn in the learner's order, it is reordered in `_events_to_draw`.
 
 Example: the solution does `zero_grad forward backward step`, the learner `forward backward scheduler step zero_grad`.
 All events are paired but `scheduler`. On the solution's timeline `zero_grad` is drawn at the end, too.
@@ -13,23 +17,36 @@ from collections.abc import Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import zip_longest
+from typing import NamedTuple
 
 from grader.course.feedback import Moment
 from grader.observe.trace import Event, Run
 
 _MAX_MOMENTS = 12
-"""Maximum number of events on a timeline."""
+"""Maximum number of events on a timeline: two updates with all their events, and few enough to read at a glance."""
 _MAX_COMPARISONS = 100_000
 """Maximum number of pairs of events that are compared to pair as many as possible: tens of milliseconds."""
 
 _Key = tuple[str, int | None]
-"""What two events must have in common to be paired: kind and batch (`_pairing_key`)."""
+"""What two events must have in common to be paired: kind and batch."""
 
 
-def timelines(run: Run, solution: Run, update: int | None) -> tuple[tuple[Moment, ...], tuple[Moment, ...]]:
-    """Return the learner's and the solution's timeline of one call, at most `_MAX_MOMENTS` events each.
+class Timelines(NamedTuple):
+    """The events of one call as they are drawn, at most `_MAX_MOMENTS` of each program."""
 
-    `_call_to_show` says of which call.
+    yours: tuple[Moment, ...] = ()
+    """The learner's; lines are counted in the program."""
+    right: tuple[Moment, ...] = ()
+    """The solution's, without lines."""
+
+    @property
+    def differ(self) -> bool:
+        """True if an event has no partner on the other timeline."""
+        return any(moment.differs for moment in (*self.yours, *self.right))
+
+
+def timelines(run: Run, solution: Run, update: int | None) -> Timelines:
+    """Return the timelines of one call: the one that makes the first wrong update, or else the first that differs.
 
     Args:
         run: the learner's run.
@@ -42,7 +59,7 @@ def timelines(run: Run, solution: Run, update: int | None) -> tuple[tuple[Moment
     starts = _starts_of_update(learner_events, solution_events, update) or (
         _starts_before_difference(learner_events, learner_paired, solution_events, solution_paired)
     )
-    return (
+    return Timelines(
         _excerpt(learner_events, learner_paired, starts[0], with_lines=True),
         _excerpt(solution_events, solution_paired, starts[1], with_lines=False),
     )
@@ -60,9 +77,10 @@ def unpaired_events(run: Run, solution: Run) -> list[Event]:
 
 
 def _call_to_show(run: Run, solution: Run, update: int | None) -> int:
-    """Return the index of the call that makes the wrong update; else of the first whose events differ; else 0.
+    """Return the index of the call that makes the wrong update.
 
-    An update that the learner's run lacks is looked up in the solution's.
+    An update that the learner's run lacks is looked up in the solution's. Without such a call, return the index of the
+    first call whose events differ, and 0 if there is none either.
     """
     if update is not None:
         for candidate in (run, solution):
@@ -88,7 +106,7 @@ def _call_of_update(run: Run, update: int) -> int | None:
 
 
 def _events_to_draw(run: Run, solution: Run, call: int) -> tuple[list[Event], list[Event]]:
-    """Return the learner's and the solution's events of a call in the order in which they are drawn.
+    """Return the learner's events of a call and the solution's, both in the order in which they are drawn.
 
     Two kinds of events are left out: a `gradient`, because the backward pass that causes it is drawn itself, and a
     `zero_grad` right behind another one, because it changes nothing. If the learner clears the gradients only at the
@@ -127,28 +145,28 @@ def _move_clears_to_end(solution_events: list[Event], learner_events: list[Event
 
 
 def _order_clears_as_learner(solution_events: list[Event], learner_events: list[Event]) -> list[Event]:
-    """Return the solution's events with each `zero_grad` before or after its `forward`, as the learner's is.
+    """Return the solution's events with each `zero_grad` before or after the `forward` beside it, as in the learner's.
 
     No gradient is read or written in between, so either order is right.
     """
     moved: list[Event] = []
-    pieces = zip_longest(
+    pairs_of_pieces = zip_longest(
         _split_at_fixed_events(solution_events),
         _split_at_fixed_events(learner_events),
         fillvalue=list[Event](),
     )
-    for piece, learner_piece in pieces:
+    for piece, learner_piece in pairs_of_pieces:
         learner_kinds = [event.kind for event in learner_piece]
         if Counter(learner_kinds) != Counter(event.kind for event in piece):
             moved += piece
             continue
-        of_kind = {kind: iter([e for e in piece if e.kind == kind]) for kind in set(learner_kinds)}
-        moved += [next(of_kind[kind]) for kind in learner_kinds]
+        events_of_kind = {kind: iter([e for e in piece if e.kind == kind]) for kind in set(learner_kinds)}
+        moved += [next(events_of_kind[kind]) for kind in learner_kinds]
     return moved
 
 
 def _split_at_fixed_events(events: list[Event]) -> list[list[Event]]:
-    """Split the events after each one whose place is fixed: all but `zero_grad` and `forward`."""
+    """Return the events in pieces that end after an event whose place is fixed: all but `zero_grad` and `forward`."""
     pieces: list[list[Event]] = [[]]
     for event in events:
         pieces[-1].append(event)
@@ -158,10 +176,10 @@ def _split_at_fixed_events(events: list[Event]) -> list[list[Event]]:
 
 
 def _pair_events(learner_events: list[Event], solution_events: list[Event]) -> tuple[set[int], set[int]]:
-    """Pair events of the learner's and the solution's; return the indices of those with a partner, in each list.
+    """Return the indices of the events that have a partner, in the learner's list and in the solution's.
 
-    Pairs have the same kind and batch, in the same order on both sides. In addition, clearing the gradients at the end
-    of a call is paired with clearing them at its start.
+    Partners have the same kind and batch, and stand in the same order on both sides. In addition, clearing the
+    gradients at the end of a call is paired with clearing them at its start.
     """
     learner_paired, solution_paired = _pair_in_order(
         [_pairing_key(event) for event in learner_events], [_pairing_key(event) for event in solution_events]
@@ -177,7 +195,7 @@ def _pair_events(learner_events: list[Event], solution_events: list[Event]) -> t
 
 
 def _pair_in_order(one: Sequence[_Key], other: Sequence[_Key]) -> tuple[set[int], set[int]]:
-    """Pair equal keys in the same order on both sides; return their indices, in `one` and in `other`.
+    """Return the indices of the keys that have an equal partner in the same order, in `one` and in `other`.
 
     The longest equal stretches are paired first, because they are read most easily. If that leaves keys without a
     partner that could have one, as many as possible are paired instead.
@@ -213,7 +231,7 @@ def _longest_common_subsequence(one: Sequence[_Key], other: Sequence[_Key]) -> l
 
 
 def _pairing_key(event: Event) -> _Key:
-    """Return what two events must have in common to be paired: kind and batch."""
+    """Return kind and batch of an event."""
     return event.kind, event.batch
 
 
@@ -236,7 +254,7 @@ def _clears_before_backward(events: list[Event]) -> set[int]:
 def _starts_of_update(
     learner_events: list[Event], solution_events: list[Event], update: int | None
 ) -> tuple[int, int] | None:
-    """Return the index of each side's first event after update `update - 1`; None if a side has none."""
+    """Return the index of each side's first event after the update before `update`; None if a side has none."""
     if update is None:
         return None
     starts = [
@@ -256,11 +274,11 @@ def _starts_before_difference(
 
     Both begin with partners of each other, or with the first events.
     """
-    equal = min(
+    equal_count = min(
         next((i for i in range(len(events)) if i not in paired), len(events))
         for events, paired in ((learner_events, learner_paired), (solution_events, solution_paired))
     )
-    skipped = max(0, equal - _MAX_MOMENTS // 2)
+    skipped = max(0, equal_count - _MAX_MOMENTS // 2)
     # Before the first difference, the n-th event of one side is the partner of the n-th of the other.
     return skipped, skipped
 

@@ -1,15 +1,21 @@
 """Gather what shows a learner that the program is wrong: first difference, order of events, and recipe.
 
-All of it comes from one scenario if possible, so that the parts of the feedback belong together.
+All of it comes from one scenario if possible, so that the parts of the feedback belong together. `assess` calls
+`gather_evidence` once, and `clearest_difference` for each named mistake. The parts themselves are made elsewhere:
+`first_difference`, `event_orders`, `recipe`.
+
+To add a kind of evidence: a field of `Evidence`, which `gather_evidence` fills, and a field of `Diagnosis`, into which
+`assess._make_diagnosis` puts it.
 """
 
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import torch
 
 from grader.course.feedback import FirstDifference, Moment, Recipe
-from grader.judging.event_orders import timelines, unpaired_events
+from grader.judging.event_orders import Timelines, timelines, unpaired_events
 from grader.judging.explain import ExplainedMistake, Explanation
 from grader.judging.first_difference import describe_first_difference, first_wrong_update
 from grader.judging.judge import Verdict
@@ -29,15 +35,13 @@ class Evidence:
 
     first_difference: FirstDifference | None = None
     """The first difference in the scenario to show (`gather_evidence`)."""
-    yours: tuple[Moment, ...] = ()
-    """The learner's timeline of events; lines are counted in the program."""
-    right: tuple[Moment, ...] = ()
-    """The solution's timeline beside it, without lines."""
+    timelines: Timelines = field(default_factory=Timelines)
+    """The learner's and the solution's events in one call."""
     order_scenario: str = ""
     """Title of the scenario of the timelines; empty if it is that of the first difference."""
     recipe: Recipe | None = None
     """The mixture of gradients in the first wrong update; None if it cannot be computed or is right."""
-    line: int | None = None
+    suspect_line: int | None = None
     """Line of the program that caused the learner's first event without a partner on the solution's timeline.
 
     Events that are certainly harmless do not count (`_harmless_clears`). None if there is no such event.
@@ -69,19 +73,18 @@ def gather_evidence(
         verdict.differences[shown],
         run,
         reference.solution_run(shown),
-        instead_of_list=_type_instead_of_list(trace, reference),
+        type_instead_of_list=_type_instead_of_list(trace, reference),
     )
     if run is None:
         return Evidence(first)
     wrong = tuple(dict.fromkeys((shown, *verdict.differences)))  # `shown` first, and only once
-    order_scenario, yours, right = _differing_timelines(wrong, trace, verdict, reference)
+    order = _differing_order(wrong, trace, verdict, reference)
     return Evidence(
         first,
-        yours,
-        right,
-        order_scenario="" if order_scenario == shown else driver[order_scenario].title,
+        order.timelines,
+        order_scenario="" if order.scenario == shown else driver[order.scenario].title,
         recipe=_first_recipe(wrong, trace, verdict, reference),
-        line=_first_suspect_line(yours, _harmless_clears(trace, verdict, reference)),
+        suspect_line=_first_suspect_line(order.timelines.yours, _harmless_clears(trace, verdict, reference)),
     )
 
 
@@ -106,7 +109,7 @@ def clearest_difference(
         verdict.differences[shown],
         trace.runs.get(shown),
         reference.solution_run(shown),
-        instead_of_list=_type_instead_of_list(trace, reference),
+        type_instead_of_list=_type_instead_of_list(trace, reference),
     )
 
 
@@ -149,34 +152,44 @@ def _type_instead_of_list(trace: Trace, reference: Reference) -> str:
     return ""
 
 
-def _differing_timelines(
-    scenarios: Sequence[str], trace: Trace, verdict: Verdict, reference: Reference
-) -> tuple[str, tuple[Moment, ...], tuple[Moment, ...]]:
-    """Return the first of these scenarios whose timelines differ, the learner's timeline in it, and the solution's.
+class _Order(NamedTuple):
+    """The order of events in one scenario."""
 
-    If they differ in none, return the first scenario and its timelines. The trace must have a run of this one; others
-    without a run are passed over, and so are those in which an exception came before the call that would be drawn.
+    scenario: str
+    """Name of the scenario."""
+    timelines: Timelines
+
+
+def _differing_order(
+    scenarios: Sequence[str], trace: Trace, verdict: Verdict, reference: Reference
+) -> _Order:
+    """Return the order of events in the first of these scenarios whose timelines differ.
+
+    Scenarios without a run are passed over, and so are those in which an exception came before the call that would be
+    drawn. If the timelines differ in none of the others, return the order in the first of these; if there are no
+    others, empty timelines.
     """
-    equal = None
+    equal: _Order | None = None
     for name in scenarios:
         run = trace.runs.get(name)
         if run is None:
             continue
         solution = reference.solution_run(name)
-        yours, right = timelines(run, solution, first_wrong_update(verdict.differences[name], run, solution))
-        if run.failure is not None and run.events and not yours:
+        update = first_wrong_update(verdict.differences[name], run, solution)
+        order = _Order(name, timelines(run, solution, update))
+        if run.failure is not None and run.events and not order.timelines.yours:
             continue
-        if any(moment.differs for moment in (*yours, *right)):
-            return name, yours, right
-        equal = equal or (name, yours, right)
-    return equal or (scenarios[0], (), ())
+        if order.timelines.differ:
+            return order
+        equal = equal or order
+    return equal or _Order(scenarios[0], Timelines())
 
 
 def _harmless_clears(trace: Trace, verdict: Verdict, reference: Reference) -> set[int | None]:
-    """Return the lines that clear gradients where the solution does not, in scenarios in which the learner is right.
+    """Return the learner's lines that clear gradients where the solution does not, in scenarios that went right.
 
-    That the scenario is right shows that such a line does no harm. It would not show this for events of other kinds: an
-    additional update without gradients changes nothing with SGD, but it does with AdamW.
+    That the scenario went right shows that such a line does no harm. It would not show this for events of other kinds:
+    an additional update without gradients changes nothing with SGD, but it does with AdamW.
     """
     right_runs = [(name, run) for name, run in trace.runs.items() if name not in verdict.differences]
     return {
@@ -188,7 +201,7 @@ def _harmless_clears(trace: Trace, verdict: Verdict, reference: Reference) -> se
 
 
 def _first_suspect_line(yours: Iterable[Moment], harmless_clears: Container[int | None]) -> int | None:
-    """Return the line of the learner's first event that differs and is not harmless; None if there is none."""
+    """Return the line of the learner's first event without a partner that is not harmless; None if there is none."""
     for moment in yours:
         is_harmless = moment.kind == "zero_grad" and moment.line in harmless_clears
         if moment.differs and not is_harmless and moment.line is not None:
@@ -199,9 +212,9 @@ def _first_suspect_line(yours: Iterable[Moment], harmless_clears: Container[int 
 def _first_recipe(
     scenarios: Sequence[str], trace: Trace, verdict: Verdict, reference: Reference
 ) -> Recipe | None:
-    """Return the recipe of the first wrong update in the first of these scenarios that has one; None if none has.
+    """Return the recipe of the first wrong update in the first of these scenarios that has a recipe; None if none has.
 
-    It tells the title of its scenario unless this is the first of them.
+    Unless this is the first of the scenarios, the recipe holds its title.
     """
     driver = reference.exercise.driver
     for name in scenarios:

@@ -10,6 +10,10 @@
 
 Example: if {no-division, drops-leftover} and {no-division, leaks-leftover} both explain all wrong scenarios, the
 feedback names two mistakes: `no-division` and `drops-leftover|leaks-leftover`.
+
+`assess` and `own_edit` call `explain` after `judge`. Only runs are read here: the learner's text is compared later
+(`twins_by_text`, `locate`). Something else that runs tell goes into `_find_explanation` and a field of `Explanation`,
+another reason to name a mistake beside something unexplained into `_evidence_suffices`.
 """
 
 from collections import OrderedDict
@@ -54,7 +58,7 @@ class ExplainedMistake:
     """The variant of it that behaves as the submission does."""
     alternatives: tuple[Mistake, ...]
     """The mistake and its twins, in the order of the exercise's TOML. `results.json` names all of them, the learner's
-    card `shown_alternatives`."""
+    card only the `shown_alternatives`."""
     scenarios: tuple[str, ...]
     """Names of the explained scenarios that it changes when made alone."""
     unlikely: frozenset[str] = frozenset()
@@ -151,22 +155,23 @@ def _explained_mistakes(
         return ()
     mistakes = []
     for variant in combinations[0]:
-        twins = _ids_of_twins(variant, combinations)
-        alternatives = tuple(
-            m for m in reference.exercise.mistakes if m.id in twins or m.id == variant.mistake.id
-        )
-        if len(alternatives) > 1 and not _only_exceptions_left(found, trace):
-            continue  # only the unexplained scenarios could tell these twins apart
+        interchangeable = _ids_of_interchangeable_mistakes(variant, combinations)
+        alternatives = tuple(m for m in reference.exercise.mistakes if m.id in interchangeable)
+        if len(alternatives) > 1 and not _unexplained_all_raised(found, trace):
+            continue  # the unexplained scenarios might tell these twins apart
         supporting = tuple(s for s in found.explained if reference.behaviour(variant, s) != 0)
         if _evidence_suffices(variant, supporting, found, trace, reference):
             mistakes.append(ExplainedMistake(variant, alternatives=alternatives, scenarios=supporting))
     return tuple(mistakes)
 
 
-def _ids_of_twins(variant: MistakeVariant, combinations: Sequence[Combination]) -> set[str]:
-    """Return the ids of the mistakes that can take the variant's place in the first combination, its own included.
+def _ids_of_interchangeable_mistakes(
+    variant: MistakeVariant, combinations: Sequence[Combination]
+) -> set[str]:
+    """Return the ids of the mistake that the variant makes and of its twins.
 
-    A mistake can if the first combination with the two exchanged is one of the combinations.
+    A twin can take the variant's place in the first combination: another of the combinations makes the same mistakes,
+    but for these two.
     """
     partners = ids_of(combinations[0]) - {variant.mistake.id}
     return {
@@ -177,8 +182,8 @@ def _ids_of_twins(variant: MistakeVariant, combinations: Sequence[Combination]) 
     }
 
 
-def _only_exceptions_left(found: FoundMistakes, trace: Trace) -> bool:
-    """Return True if every scenario that stays unexplained ended in an exception."""
+def _unexplained_all_raised(found: FoundMistakes, trace: Trace) -> bool:
+    """Return True if every scenario that stays unexplained ended in an exception; also if none stays unexplained."""
     return all(s in trace.runs and trace.runs[s].failure is not None for s in found.unexplained)
 
 
@@ -213,7 +218,7 @@ def _evidence_suffices(
     unexplained = [s for s in found.unexplained if s in trace.runs]
     also_changed = [s for s in unexplained if reference.behaviour(variant, s) != 0]
     ran_to_the_end = [s for s in supporting if trace.runs[s].failure is None]
-    if _only_exceptions_left(found, trace) and len(ran_to_the_end) >= max(1, len(also_changed)):
+    if _unexplained_all_raised(found, trace) and len(ran_to_the_end) >= max(1, len(also_changed)):
         return True
     if len(supporting) > len(also_changed) and _some_is_unaffected(supporting, unexplained, trace, reference):
         return True

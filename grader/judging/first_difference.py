@@ -1,9 +1,13 @@
 """Say in Korean where the learner's run first differs from the solution's, and give both values.
 
-`compare_runs` finds the place (`Difference`); this module words it (`FirstDifference`).
+`compare_runs` finds the place (`Difference`); this module words it (`FirstDifference`). `evidence` calls it for the
+card, `practice/symptoms.py` for the choices of the clinic.
 
 Example: `Difference("array", "theta", (2, 5))` becomes `두 번째 업데이트부터 매개변수가 달라요`, with the values of the
 parameter element `0.weight[5]` in both runs.
+
+To add words for another array that drivers record under an English name: `_array_title`; for another kind of fact:
+`fact_text` and `_describe_fact`. Names in Korean are shown as they are.
 """
 
 from collections.abc import Sequence
@@ -20,9 +24,9 @@ from grader.observe.wording import RETURN_TYPES, ordinal, times, with_ordinals
 _MAX_FACT_CHARACTERS = 300
 """Maximum number of characters shown of a fact, which in a forged trace may be as long as the whole trace."""
 _MAX_BOOLS_LISTED = 8
-"""Maximum length of a list of booleans that is written out; of a longer one only the exceptions are told."""
+"""Maximum length of a list of booleans that is written out; of a longer one, only the rarer value's places are told."""
 _MAX_ORDINALS = 4
-"""Maximum number of positions listed of the booleans that differ from most others of their list."""
+"""Maximum number of such places that are told."""
 _READ_FROM_MODEL = ("rates", "gradients")
 """Names of arrays that the driver reads from model and optimizer, so that they say nothing about what was returned.
 
@@ -31,7 +35,7 @@ _READ_FROM_MODEL = ("rates", "gradients")
 
 
 def describe_first_difference(
-    scenario: Scenario, first: Difference, run: Run | None, solution: Run, *, instead_of_list: str = ""
+    scenario: Scenario, first: Difference, run: Run | None, solution: Run, *, type_instead_of_list: str = ""
 ) -> FirstDifference:
     """Return the first difference between the learner's run and the solution's, as the learner reads it.
 
@@ -40,8 +44,8 @@ def describe_first_difference(
         first: their first difference.
         run: the learner's run; None if the trace has none.
         solution: the solution's run.
-        instead_of_list: name of the type that the learner's function returns where the solution's returns a list;
-            empty if the learner's function returns a list too, or its type is unknown.
+        type_instead_of_list: name of the type that the learner's function returns where the solution's returns a list;
+            empty if the solution's returns no list, if both do, or if the type is unknown.
     """
     if run is None:
         return FirstDifference(scenario.title, "실행 결과", "끝까지 실행됨", "결과가 없음")
@@ -51,7 +55,7 @@ def describe_first_difference(
         return _describe_fact(scenario, first.name, run.facts.get(first.name), solution.facts.get(first.name))
     if first.name == "theta":
         return _describe_parameters(scenario, first, run, solution)
-    return _describe_array(scenario, first, run, solution, instead_of_list)
+    return _describe_array(scenario, first, run, solution, type_instead_of_list)
 
 
 def first_wrong_update(first: Difference, run: Run | None, solution: Run) -> int | None:
@@ -71,7 +75,7 @@ def first_wrong_update(first: Difference, run: Run | None, solution: Run) -> int
 
 
 def fact_text(value: Fact, *, as_modes: bool = False) -> str:
-    """Return a fact in Korean, of a long one only the beginning.
+    """Return a fact in Korean; of a long one, only the beginning.
 
     Args:
         value: the fact as it was recorded.
@@ -99,16 +103,15 @@ def _describe_failure(scenario: Scenario, run: Run, solution: Run) -> FirstDiffe
 def _describe_fact(scenario: Scenario, name: str, got: Fact, expected: Fact) -> FirstDifference:
     """Describe a fact that differs.
 
-    Of two lists of equal length, only the first entries that differ are described, and if these are lists of equal
-    length, only their first entries that differ, and so on. The title names only the position in the outermost list.
-    Lists of booleans are described as a whole.
+    For two lists of equal length, only the first entry that differs is described, and within it likewise; the title
+    names the position in the outermost list only. Lists of booleans are described as a whole.
     """
     title = name
     while isinstance(got, list) and isinstance(expected, list) and len(got) == len(expected):
         if all(isinstance(v, bool) for v in (*got, *expected)):
             break
         entries = enumerate(zip(got, expected, strict=True))
-        index = next((index for index, (one, other) in entries if one != other), 0)
+        index = next((i for i, (got_entry, expected_entry) in entries if got_entry != expected_entry), 0)
         got, expected = got[index], expected[index]
         title = f"{name} ({ordinal(index + 1)})" if title == name else title
     as_modes = "모드" in name  # such facts hold train modes (`Recorder.modes`)
@@ -156,14 +159,14 @@ def _parameter_at(parameters: Sequence[Parameter], element: int) -> tuple[str, i
 
 
 def _describe_array(
-    scenario: Scenario, first: Difference, run: Run, solution: Run, instead_of_list: str
+    scenario: Scenario, first: Difference, run: Run, solution: Run, type_instead_of_list: str
 ) -> FirstDifference:
     """Describe an array other than `theta` that differs; the arguments are those of `describe_first_difference`."""
     name, title = first.name, _array_title(first)
     if first.kind == "shape":
         got = _row_count(run, name)
-        if instead_of_list and name not in _READ_FROM_MODEL and not np.size(run.arrays.get(name, ())):
-            got = f"리스트가 아님 ({instead_of_list})"  # a count would be false: there is no list
+        if type_instead_of_list and name not in _READ_FROM_MODEL and not np.size(run.arrays.get(name, ())):
+            got = f"리스트가 아님 ({type_instead_of_list})"  # a count would be false: there is no list
         return FirstDifference(scenario.title, title, _row_count(solution, name), got)
     expected_value = np.atleast_1d(solution.arrays[name])[first.index]
     got_value = np.atleast_1d(run.arrays[name])[first.index]
@@ -174,7 +177,7 @@ def _describe_array(
 
 
 def _array_title(first: Difference) -> str:
-    """Return `FirstDifference.what` for an array that differs; arrays named by a driver have Korean names already."""
+    """Return `FirstDifference.what` for an array that differs; most arrays that drivers name have Korean names."""
     name = first.name
     if name == "returned":
         return f"{ordinal(first.index[0] + 1)} 반환값" if first.index else "반환값의 개수"
@@ -218,13 +221,17 @@ def _bool_text(value: bool, as_modes: bool) -> str:
 
 
 def _bools_text(values: list[bool], as_modes: bool) -> str:
-    """Describe a list of booleans: `모두 학습`, `평가, 학습, 평가`; long: `평가 (9개 가운데 두 번째만 학습)`."""
+    """Return a list of booleans in Korean.
+
+    If all are equal: `모두 학습` (all train). Short lists: `평가, 학습, 평가`. Longer ones than `_MAX_BOOLS_LISTED`:
+    `평가 (9개 가운데 두 번째만 학습)`, eval, with only the second of 9 in train mode.
+    """
     if len(set(values)) == 1:
         return f"모두 {_bool_text(values[0], as_modes)}"
     if len(values) <= _MAX_BOOLS_LISTED:
         return ", ".join(_bool_text(value, as_modes) for value in values)
-    rarer = values.count(True) * 2 <= len(values)
-    ordinals = [ordinal(index + 1) for index, value in enumerate(values) if value == rarer]
+    rarer_value = values.count(True) * 2 <= len(values)
+    ordinals = [ordinal(index + 1) for index, value in enumerate(values) if value == rarer_value]
     listed = ", ".join(ordinals[:_MAX_ORDINALS]) + (" …" if len(ordinals) > _MAX_ORDINALS else "")
-    usual_text, rarer_text = _bool_text(not rarer, as_modes), _bool_text(rarer, as_modes)
+    usual_text, rarer_text = _bool_text(not rarer_value, as_modes), _bool_text(rarer_value, as_modes)
     return f"{usual_text} ({len(values)}개 가운데 {listed}만 {rarer_text})"

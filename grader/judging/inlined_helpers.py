@@ -1,11 +1,13 @@
 """Inline the helper functions that a learner's function calls, so that their lines can be compared, too.
 
-Learners split their code into helpers, nested or at top level, and a mistake may be in one of them. The body of a
-helper is placed beside the statement that calls it first: after this statement, or before it if it is compound. The
-statement itself stays, and so does every later call of the helper. Placed lines keep their line numbers. Where an
-argument of the call is a variable, its name replaces the parameter's. Each `return` becomes what the calling statement
-does with the value (`_ReturnReplacer`). Helpers of helpers are inlined in the same way. In a class, methods that the
-exercise does not ask for are helpers, too (`inline_methods`). Calls inside a `match` are not looked for.
+Learners split their code into helpers, nested or at top level, and a mistake may be in one of them. So
+`compared_statements` has them inlined before it lists the statements of a definition.
+
+The body of a helper is placed beside the statement that calls it first: after this statement, or before it if it is
+compound. The statement itself stays, and so does every later call of the helper. Placed lines keep their line numbers.
+Where an argument of the call is a variable, its name replaces the parameter's. Each `return` becomes what the calling
+statement does with the value (`_ReturnReplacer`). Helpers of helpers are inlined in the same way. In a class, methods
+that the exercise does not ask for are helpers, too (`inline_methods`). Calls inside a `match` are not looked for.
 
 Example: `mean(values)` does `return sum(values) / len(values)`. Then the statement `average = mean(losses)` is followed
 by `average = sum(losses) / len(losses)`, which has the line of that `return`. Before `if not higher(score): return`,
@@ -13,8 +15,8 @@ where `higher(x)` does `return x > best`, comes `if not score > best: pass`.
 
 The result is for comparison only and need not run: a helper's own names may be names of the caller, too.
 
-`_helpers_among` says what is a helper. Another form, such as `mean = lambda values: …`, begins there;
-`_Inliner._name_of_called` finds its calls, and `_body_for_call` makes what is placed.
+To add another form of helper, such as `mean = lambda values: …`: `_helpers_among` says what is a helper,
+`_Inliner._called_helper` finds its calls, and `_body_for_call` makes what is placed.
 """
 
 import ast
@@ -26,7 +28,7 @@ from grader.judging.variables import rename_variables, variable_name
 from grader.submission.syntax import Definition, blocks, head, is_compound, methods
 
 _Helpers = dict[str, ast.FunctionDef]
-"""The learner's functions that may be inlined, by name; methods by `self.name`."""
+"""The learner's functions that may be inlined, by name; methods by `self.NAME`."""
 
 
 def inline_helpers(function: ast.FunctionDef, top_level: Mapping[str, Definition]) -> ast.FunctionDef:
@@ -112,8 +114,9 @@ class _Inliner:
                 result.append(statement)  # a helper's body is placed where it is called
                 continue
             bodies: list[ast.stmt] = []
-            for call, name in self._calls_of_helpers(statement):
-                if name not in self.inlined:
+            for call in _calls_in_first_line(statement):
+                name = self._called_helper(call)
+                if name is not None and name not in self.inlined:
                     self.inlined.add(name)
                     bodies += self.inline(_body_for_call(call, self._helpers[name], statement))
             if is_compound(statement):
@@ -132,28 +135,34 @@ class _Inliner:
             if not (isinstance(statement, ast.FunctionDef) and statement.name in self.inlined)
         ]
 
-    def _calls_of_helpers(self, statement: ast.stmt) -> list[tuple[ast.Call, str]]:
-        """Return the calls of helpers in a statement, without those in its blocks, each with the helper's name."""
-        calls = (
-            (node, self._name_of_called(node.func))
-            for part in head(statement)
-            for node in _innermost_first(part)
-            if isinstance(node, ast.Call)
-        )
-        return [(call, name) for call, name in calls if name in self._helpers]
+    def _called_helper(self, call: ast.Call) -> str | None:
+        """Return the name, as in `_Helpers`, of the helper that is called; None if none of them is.
 
-    def _name_of_called(self, called: ast.expr) -> str:
-        """Return `f` for `f`, and `self.f` for `self.f`, `cls.f` and `Class.f`; empty for everything else."""
-        match called:
+        `f()` calls the helper `f`; `self.f()`, `cls.f()` and `Class.f()` call the helper `self.f`.
+        """
+        name = ""
+        match call.func:
             case ast.Name(id=name):
-                return name
-            case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner in (
+                pass
+            case ast.Attribute(value=ast.Name(id=owner), attr=method) if owner in (
                 "self",
                 "cls",
                 self._class_name,
             ):
-                return f"self.{name}"
-        return ""
+                name = f"self.{method}"
+        return name if name in self._helpers else None
+
+
+def _calls_in_first_line(statement: ast.stmt) -> list[ast.Call]:
+    """Return the calls in a statement, but not in its blocks; each comes after the calls in its arguments."""
+    return [node for part in head(statement) for node in _innermost_first(part) if isinstance(node, ast.Call)]
+
+
+def _innermost_first(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of an expression or a statement, each after those inside it."""
+    for child in ast.iter_child_nodes(node):
+        yield from _innermost_first(child)
+    yield node
 
 
 def _body_for_call(call: ast.Call, helper: ast.FunctionDef, statement: ast.stmt) -> list[ast.stmt]:
@@ -183,13 +192,6 @@ def _passes_object(call: ast.Call, helper: ast.FunctionDef) -> bool:
         case ast.Attribute(value=ast.Name(id=owner)) if "staticmethod" not in decorators:
             return owner == "self" or "classmethod" in decorators
     return False
-
-
-def _innermost_first(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of an expression or a statement, each after those inside it."""
-    for child in ast.iter_child_nodes(node):
-        yield from _innermost_first(child)
-    yield node
 
 
 class _ReturnReplacer(ast.NodeTransformer):

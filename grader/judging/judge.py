@@ -1,4 +1,8 @@
-"""Decide which checks a submission passes, by comparing its trace with the solution's: the first step of judging."""
+"""Decide which checks a submission passes, by comparing its trace with the solution's: the first step of judging.
+
+`assess` calls `judge`. How two runs are compared is in `compare_runs`; why they differ is found later (`explain`). A
+check and its scenarios are written in the exercise's TOML and its driver, so a new one needs no change here.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -26,7 +30,7 @@ class Verdict:
     """
 
 
-def judge(exercise: Exercise, trace: Trace, solution: Callable[[str], Run]) -> Verdict:
+def judge(exercise: Exercise, trace: Trace, solution_run: Callable[[str], Run]) -> Verdict:
     """Compare the runs of every scenario and return the verdict.
 
     A check passes if the learner's run equals the solution's in all of its scenarios. A scenario without a run in the
@@ -35,7 +39,7 @@ def judge(exercise: Exercise, trace: Trace, solution: Callable[[str], Run]) -> V
     Args:
         exercise: the exercise, with its checks and scenarios.
         trace: what the submission did.
-        solution: returns the solution's run, given a scenario's name.
+        solution_run: returns the solution's run, given a scenario's name.
     """
     if trace.load_failure is not None:
         checks = tuple(CheckResult(check.title, check.points, passed=False) for check in exercise.checks)
@@ -47,7 +51,7 @@ def judge(exercise: Exercise, trace: Trace, solution: Callable[[str], Run]) -> V
         if run is None:
             differences[scenario.name] = Difference("failure")
             continue
-        difference = find_difference(run, solution(scenario.name), scenario.atol)
+        difference = find_difference(run, solution_run(scenario.name), scenario.atol)
         if difference is None:
             continue
         differences[scenario.name] = difference
@@ -56,11 +60,14 @@ def judge(exercise: Exercise, trace: Trace, solution: Callable[[str], Run]) -> V
             failure = run.failure
     checks = tuple(
         CheckResult(
-            check.title, check.points, differences.keys().isdisjoint(exercise.deciding(check)), check.look
+            check.title,
+            check.points,
+            passed=differences.keys().isdisjoint(exercise.deciding(check)),
+            look=check.look,
         )
         for check in exercise.checks
     )
-    status: Status = "passed" if not differences else "failed"
+    status: Status = "failed" if differences else "passed"
     if failure is not None:
         status = _failure_status(failure)
     return Verdict(status, checks, differences, failure)

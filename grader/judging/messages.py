@@ -1,5 +1,9 @@
 """Word `Feedback.message`, the one-line Korean summary in results.json.
 
+`assess` asks for the message of a function that was played (`played_message`). For one that was not, or not to its end,
+the modules of `grading/` pass a message to `assess.feedback_without_trace`: that for another reason is added here,
+beside `time_limit_message`. The cards are worded in `report/words.py`.
+
 A message that tells the exception ends in it, with spaces for its line breaks: `report/words.py headline` cuts it off
 there.
 """
@@ -22,21 +26,21 @@ STATUS_MESSAGES: dict[Status, str] = {
 }
 """The usual message of each status, one or two sentences; an exception or a detail may follow it.
 
-`played_message` takes it where nothing better is known of a function that was played. For others it is the default of
-`assess.py feedback_without_trace`, whose callers often know more and pass another, such as those below.
+`played_message` takes it for a function of which nothing better is known. It is also the default of
+`assess.py feedback_without_trace`, whose callers often know more and pass another message, such as those below.
 """
 NOT_BEGUN_MESSAGE = "아직 시작하지 않았어요. 함수 안을 채운 다음 다시 확인해 보세요."
 """Message for a function whose body the learner has not begun to write."""
 
 
 def with_diagnosis(feedback: Feedback, diagnosis: Diagnosis) -> Feedback:
-    """Return the feedback on a function that was played with another diagnosis, and with the message for it."""
+    """Return the feedback with another diagnosis, and with the message for it; the function must have been played."""
     message = played_message(feedback.status, diagnosis, error=feedback.error, raised=feedback.raised)
     return replace(feedback, diagnosis=diagnosis, message=message)
 
 
 def without_mistakes(feedback: Feedback) -> Feedback:
-    """Return the feedback without its named mistakes and what is told beside them."""
+    """Return the feedback without its named mistakes, and without what they leave unexplained."""
     diagnosis = feedback.diagnosis
     return with_diagnosis(
         feedback,
@@ -47,8 +51,9 @@ def without_mistakes(feedback: Feedback) -> Feedback:
 def played_message(status: Status, diagnosis: Diagnosis, *, error: str | None, raised: bool) -> str:
     """Return the message for a function that was played and is begun.
 
-    It tells the first of these that there is: the named mistakes, a signature that differs (with the exception), the
-    exception, the first difference, the status. The rest of a diagnosis, such as a repair, is left to cards.
+    It tells the first that is known of these: the named mistakes, a signature that differs (with the exception), the
+    exception (or that the starter's `raise` is left), the first difference, the status. The rest of a diagnosis, such
+    as a repair, is left to cards.
 
     Args:
         status: the function's status.
@@ -58,7 +63,7 @@ def played_message(status: Status, diagnosis: Diagnosis, *, error: str | None, r
     """
     first = diagnosis.first_difference
     if diagnosis.mistakes:
-        message = _names_of_mistakes(diagnosis)
+        message = _titles_of_mistakes(diagnosis)
     elif diagnosis.signature:
         message = f"{diagnosis.signature}. {error or ''}"
     elif raised and error is not None and error.startswith("NotImplementedError:"):
@@ -66,7 +71,7 @@ def played_message(status: Status, diagnosis: Diagnosis, *, error: str | None, r
     elif error is not None:
         message = f"{STATUS_MESSAGES[status]} {error}"
     else:
-        message = STATUS_MESSAGES[status] if first is None else _told(first)
+        message = STATUS_MESSAGES[status] if first is None else _difference_in_one_line(first)
     return " ".join(message.split())
 
 
@@ -94,21 +99,21 @@ def no_time_left_message(seconds: float) -> str:
     return f"앞의 연습 문제들이 제출물 하나의 제한 시간 {seconds:g}초를 다 써서 실행하지 못했어요."
 
 
-def _names_of_mistakes(diagnosis: Diagnosis) -> str:
-    """Return the titles of the named mistakes, and say if they leave something unexplained."""
+def _titles_of_mistakes(diagnosis: Diagnosis) -> str:
+    """Return the titles of the named mistakes, followed by a remark if they leave something unexplained."""
     if len(diagnosis.mistakes) == 1:
-        names = one_of(diagnosis.mistakes[0].titles)
+        titles = one_of(diagnosis.mistakes[0].titles)
     else:
-        names = ", ".join(_quoted(mistake.titles) for mistake in diagnosis.mistakes)
-    return f"{names} (그 밖에 다른 점이 더 있어요)" if diagnosis.unexplained else names
+        titles = ", ".join(_quoted_titles(mistake.titles) for mistake in diagnosis.mistakes)
+    return f"{titles} (그 밖에 다른 점이 더 있어요)" if diagnosis.unexplained else titles
 
 
-def _quoted(titles: tuple[str, ...]) -> str:
+def _quoted_titles(titles: tuple[str, ...]) -> str:
     """Return the title of one mistake, or those of twins, each in quotation marks: a title is a whole sentence."""
     return f"「{titles[0]}」" if len(titles) == 1 else one_of(titles)
 
 
-def _told(first: FirstDifference) -> str:
+def _difference_in_one_line(first: FirstDifference) -> str:
     """Return a first difference in one line: `SGD · 반환값 · 내 코드: 0.3 · 정답: 0.4`."""
     what = first.what if first.tensor is None else f"{first.what} · {first.tensor}"
     return f"{first.scenario} · {what} · 내 코드: {first.got} · 정답: {first.expected}"

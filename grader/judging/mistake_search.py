@@ -51,7 +51,7 @@ def find_mistakes(reference: Reference, runs: Mapping[str, Run], wrong: Sequence
     search = _Search(reference, runs, wrong)
     found = search.find()
     unexplained = tuple(s for s in (*search.wrong, *search.without_run) if s not in found.explained)
-    combinations = tuple(map(search.oracle.in_course_order, found.sets))
+    combinations = tuple(map(search.oracle.in_toml_order, found.sets))
     return FoundMistakes(combinations, found.explained, unexplained)
 
 
@@ -59,7 +59,7 @@ class _Round(NamedTuple):
     """One beam search: the variants of which its sets are made."""
 
     variants: list[MistakeVariant]
-    may_leave_out: bool
+    may_leave_unexplained: bool
     """True if a set may leave some of the wrong scenarios unexplained."""
 
 
@@ -133,7 +133,7 @@ class _Search:
             if self._explains_all(found):
                 break
             candidates = self._beam_search.search(
-                search_round.variants, may_leave_out=search_round.may_leave_out
+                search_round.variants, may_leave_unexplained=search_round.may_leave_unexplained
             )
             best = max((best, *candidates[:1]), key=lambda candidate: len(candidate.explained))
             self.oracle.release_reserve()
@@ -154,7 +154,9 @@ class _Search:
         single = tuple(self._single_variants())
         if single:
             return ChosenSets(single, tuple(self.wrong))
-        return self._with_mistakes_added(found) if found.sets else self._grown_to_explain_all(best)
+        if not found.sets:
+            return self._grown_to_explain_all(best)
+        return self._with_mistakes_added(found, self._variants)
 
     def _explains_all(self, found: ChosenSets) -> bool:
         """Return True if the sets explain every wrong scenario in which the learner's program has a run."""
@@ -163,16 +165,16 @@ class _Search:
     def _rounds(self) -> list[_Round]:
         """Return the rounds of the search, in the order in which they are made.
 
-        The third comes first if single mistakes give the learner's run somewhere (`BeamSearch.agreeing_alone`), all of
-        them are unlikely, and one gives most of what went wrong: the pairs of likely mistakes that the other rounds
-        try would take most of the plays.
+        The third comes first if single mistakes give the learner's run somewhere
+        (`BeamSearch.variants_agreeing_alone`), all of them are unlikely, and one gives most of what went wrong: the
+        pairs of likely mistakes that the other rounds try would take most of the plays.
         """
         rounds = [
-            _Round(self._representatives, may_leave_out=False),
-            _Round(self._likely, may_leave_out=True),
-            _Round(self._variants, may_leave_out=True),
+            _Round(self._representatives, may_leave_unexplained=False),
+            _Round(self._likely, may_leave_unexplained=True),
+            _Round(self._variants, may_leave_unexplained=True),
         ]
-        agreeing = self._beam_search.agreeing_alone(self._variants)
+        agreeing = self._beam_search.variants_agreeing_alone(self._variants)
         if not any(variant in self._likely for variant in agreeing) and any(map(self._gives_most, agreeing)):
             return [rounds[2], *rounds[:2]]
         return rounds
@@ -189,11 +191,11 @@ class _Search:
         """
         if self._representatives_with_copies == self._representatives:
             return None
-        candidates = self._beam_search.search(self._representatives_with_copies, may_leave_out=True)
+        candidates = self._beam_search.search(self._representatives_with_copies, may_leave_unexplained=True)
         self.oracle.release_reserve()
         chosen = self._chooser.choose(candidates)
         if chosen.sets and not self._explains_all(chosen):
-            chosen = self._with_mistakes_added(chosen)
+            chosen = self._with_mistakes_added(chosen, self._representatives_with_copies)
         self.oracle.hold_back_reserve()
         in_one_copy = any(variant.copy for mistakes in chosen.sets for variant in mistakes)
         return chosen if in_one_copy and self._explains_all(chosen) else None
@@ -211,32 +213,38 @@ class _Search:
             if all(self.oracle.program_agrees(alone, scenario) for scenario in (*self.wrong, *self._right)):
                 yield alone
 
-    def _with_mistakes_added(self, found: ChosenSets) -> ChosenSets:
+    def _with_mistakes_added(self, found: ChosenSets, variants: Sequence[MistakeVariant]) -> ChosenSets:
         """Return the sets after each unexplained scenario has been tried with at most one mistake added for it.
 
         In each of these scenarios the sets that agree there are kept, as they are or grown; if none does, the scenario
         stays unexplained. This finds mistakes that change a scenario only in combination with others. The rounds do
         not find them, because they add to a set only mistakes that, made alone, change the scenario.
+
+        Args:
+            found: the sets, and what they explain.
+            variants: the variants that may be added.
         """
         sets = found.sets
         explained = list(found.explained)
         for scenario in (s for s in self.wrong if s not in found.explained):
             agreeing = [one for one in sets if self.oracle.whole_set_agrees(one, scenario)]
-            extended = agreeing or self._with_one_more(sets, (scenario, *explained, *self._right))
+            extended = agreeing or self._with_one_more(sets, (scenario, *explained, *self._right), variants)
             if extended:
                 sets = tuple(extended)
                 explained.append(scenario)
         return ChosenSets(sets, tuple(explained))
 
-    def _with_one_more(self, sets: Sequence[MistakeSet], scenarios: Sequence[str]) -> list[MistakeSet]:
+    def _with_one_more(
+        self, sets: Sequence[MistakeSet], scenarios: Sequence[str], variants: Sequence[MistakeVariant]
+    ) -> list[MistakeSet]:
         """Return those of the sets that, with one and the same variant added, agree in all the scenarios.
 
         The first variant with which any of the sets agrees is taken. All that act in the first of the scenarios are
         tried before the other likely ones. If none helps, sets whose edits cannot be combined are tried again, with
         another variant of one mistake in them. Empty if that fails, too.
         """
-        acting = [v for v in self._variants if self.oracle.acts_in(v, scenarios[0])]
-        others = [v for v in self._likely if v not in acting]
+        acting = [v for v in variants if self.oracle.acts_in(v, scenarios[0])]
+        others = [v for v in variants if v not in acting and self._is_likely(v)]
         for in_other_forms in (False, True):
             for variant in (*acting, *others):
                 grown = [one | {variant} for one in sets if may_add(variant, one)]
@@ -256,7 +264,7 @@ class _Search:
             return []
         exchanged = [
             (mistakes - {one}) | {other}
-            for one in self.oracle.in_course_order(mistakes - {added})
+            for one in self.oracle.in_toml_order(mistakes - {added})
             for other in self._variants
             if other.mistake.id == one.mistake.id and other != one
         ]

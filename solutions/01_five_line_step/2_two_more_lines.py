@@ -2,9 +2,12 @@
 r"""
 # 두 줄을 더 끼웁니다
 
-실제 학습 루프에는 다섯 줄 말고 두 줄이 더 있습니다. 그레이디언트 클리핑(gradient clipping)과 스케줄러(scheduler)입니다.
+실제로 쓰는 학습 루프에는 다섯 줄 말고 두 줄이 더 있습니다.
 
-클리핑은 그레이디언트가 너무 크면 줄이고, 스케줄러는 스텝마다 학습률을 바꿉니다. 두 줄은 다섯 줄의 어디에 끼워야 할까요? 답을 하나 정해 두고 읽으세요.
+- 그레이디언트 클리핑(gradient clipping)은 너무 큰 그레이디언트를 줄입니다.
+- 스케줄러(scheduler)는 스텝마다 학습률을 바꿉니다.
+
+두 줄은 다섯 줄의 어디에 끼워야 할까요? 답을 하나 정해 두고 읽으세요. 한 줄씩 차례로 봅니다.
 """
 
 # %% tags=["folded"]
@@ -14,7 +17,7 @@ import warnings
 import torch
 
 from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
-from grader.experiments.five_line_step.data import make_batches, make_model, on_cpu
+from grader.experiments.five_line_step.data import make_batches, on_cpu
 from grader.experiments.five_line_step.lines import LINES, run_lines
 from grader.plots import show_table
 
@@ -22,18 +25,21 @@ torch.set_num_threads(1)  # 작은 모델은 스레드 하나가 더 빠르고, 
 
 # %% [markdown]
 r"""
-## 1. 클리핑과 스케줄러의 자리
+## 1. 클리핑의 자리
 
-약 10분 · ★☆☆
+약 6분 · ★☆☆
 
-자리는 역시 무엇을 읽고 무엇을 바꾸는지로 정해집니다.
+어쩌다 그레이디언트가 아주 크게 나오면 매개변수가 한 스텝에 너무 멀리 갑니다. 그래서 그레이디언트의 길이에 한도를 둡니다.
 
-| 줄 | 읽는 것 | 바꾸는 것 |
-|---|---|---|
-| `torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)` | `p.grad` | `p.grad` |
-| `scheduler.step()` | 지금까지 몇 번 불렸는지, 지금 학습률 | 학습률 |
+그레이디언트가 3과 4라면 길이는 $\sqrt{3^2 + 4^2} = 5$입니다. 벡터의 이런 길이를 노름(norm)이라고 합니다. 한도가 1이면 둘을 모두 5로 나누어 0.6과 0.8로 만듭니다. 길이는 1이 되고, 방향은 그대로입니다. 이것이 클리핑입니다. 한도를 넘지 않으면 줄이지 않습니다.
 
-클리핑이 재는 것은 매개변수마다의 노름(norm, 벡터의 길이)이 아닙니다. 모든 그레이디언트를 이어 붙인 벡터 하나의 노름입니다. 이 노름이 `max_norm`보다 크면 전체에 같은 수를 곱해 줄입니다. 그래서 방향은 그대로입니다.
+모델에서는 모든 매개변수의 그레이디언트를 한 줄로 이어 붙이고, 그 노름 하나를 잽니다. 코드는 이렇습니다.
+
+```python
+torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+```
+
+이 줄이 읽는 것도 바꾸는 것도 `p.grad`입니다. 매개변수는 건드리지 않습니다.
 
 **예측 1.** `clip_grad_norm_`을 `opt.step()` 바로 다음 줄로 옮깁니다. 20스텝 뒤의 가중치는 어떨까요?
 
@@ -46,6 +52,7 @@ r"""
 predict("01-4")
 
 # %%
+# run_lines는 줄들을 배치마다 차례로 실행합니다
 CLIP = "torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)"
 batches = make_batches(seed=2)[:20]
 no_clip = run_lines(LINES, batches, seed=2, lr=0.5)
@@ -60,10 +67,15 @@ show_table(["클리핑의 자리", "클리핑이 없는 가중치와의 최대 �
 reveal("01-4")
 
 # %% tags=["folded"]
-# 확인: 클리핑이 실제로 걸리는 설정인지와, 자리마다의 차이. 넘지 않아도 아주 조금 줄이는 것
+# 확인: 클리핑이 실제로 걸리는 설정인지와, 자리마다의 차이. 3과 4를 줄인 것, 넘지 않아도 아주 조금 줄이는 것
 assert no_clip.norms[0] > 0.2
 assert distance["backward와 step 사이"] > 0.05
 assert max(distance["backward 전"], distance["step 다음"]) < (1e-12 if on_cpu else 1e-5)
+
+pair = torch.nn.Parameter(torch.zeros(2))
+pair.grad = torch.tensor([3.0, 4.0])
+torch.nn.utils.clip_grad_norm_([pair], max_norm=1.0)
+assert torch.allclose(pair.grad, torch.tensor([0.6, 0.8]), atol=1e-5)
 
 barely = torch.nn.Parameter(torch.zeros(1, dtype=torch.float64))
 barely.grad = torch.full_like(barely, 5.0)
@@ -72,7 +84,22 @@ assert 4.99999 < barely.grad.item() < 5.0
 
 # %% [markdown]
 r"""
-클리핑은 `p.grad`를 바꿉니다. 그러니 `backward()`가 값을 넣은 다음, `step()`이 읽기 전이어야 합니다. 다른 자리에 두어도 오류는 나지 않습니다. PyTorch는 0으로 나누지 않으려고 노름에 $10^{-6}$을 더합니다. 그래서 노름이 `max_norm`과 거의 같으면, 넘지 않았어도 아주 조금 줄어듭니다.
+클리핑은 `p.grad`를 바꿉니다. 그러니 `backward()`가 값을 넣은 다음, `step()`이 읽기 전이어야 합니다. 다른 자리에 두어도 오류는 나지 않습니다. 이 루프에서는 클리핑이 없는 것과 같아질 뿐입니다.
+
+<details>
+<summary>한도를 넘지 않으면 정말 그대로일까요</summary>
+
+거의 그렇습니다. PyTorch는 0으로 나누지 않으려고 노름에 $10^{-6}$을 더합니다. 그래서 노름이 `max_norm`과 거의 같으면, 넘지 않았어도 아주 조금 줄어듭니다.
+
+</details>
+
+## 2. 스케줄러의 자리
+
+약 4분 · ★☆☆
+
+처음에는 크게 움직이고, 나중에는 작게 움직이고 싶을 때가 많습니다. 그럴 때 학습률을 조금씩 바꿉니다. 스케줄러는 `scheduler.step()`을 부를 때마다 학습률을 다음 값으로 바꿉니다. 이름이 같지만 `opt.step()`과는 다른 줄입니다.
+
+아래에서 쓸 `ExponentialLR(opt, gamma=0.5)`은 부를 때마다 학습률을 반으로 줄입니다. 0.8에서 시작해 배치 네 개를 학습하면 0.8, 0.4, 0.2, 0.1을 차례로 써야 합니다.
 
 **예측 2.** 스케줄러를 `opt.step()`보다 먼저 부르면 어떻게 될까요?
 
@@ -88,7 +115,7 @@ predict("01-5")
 HALVE = "scheduler = torch.optim.lr_scheduler.ExponentialLR(opt, gamma=0.5)"
 four = make_batches(seed=3)[:4]
 after = run_lines([*LINES, "scheduler.step()"], four, lr=0.8, before=HALVE)
-with warnings.catch_warnings(record=True) as caught:
+with warnings.catch_warnings(record=True) as caught:  # PyTorch가 내는 경고를 모읍니다
     warnings.simplefilter("always")
     early = run_lines([*LINES][:4] + ["scheduler.step()", "업데이트"], four, lr=0.8, before=HALVE)
 
@@ -105,7 +132,14 @@ assert "optimizer.step()" in str(caught[0].message)
 
 # %% [markdown]
 r"""
-스케줄러는 학습률을 바꿉니다. 그러니 이번 학습률을 `step()`이 읽은 다음이어야 합니다.
+스케줄러는 학습률을 바꿉니다. 그러니 이번 학습률을 `opt.step()`이 읽은 다음이어야 합니다.
+
+두 줄의 자리도 다섯 줄처럼 무엇을 읽고 무엇을 바꾸는지로 정해졌습니다.
+
+| 줄 | 읽는 것 | 바꾸는 것 |
+|---|---|---|
+| `clip_grad_norm_(…)` | `p.grad` | `p.grad` |
+| `scheduler.step()` | 지금까지 몇 번 불렸는지, 지금 학습률 | 학습률 |
 
 ### 연습 2. `train_step_extras`
 
@@ -143,9 +177,9 @@ check(train_step_extras)
 
 # %% [markdown]
 r"""
-## 2. `step()`을 `backward()`보다 먼저 부르면
+## 3. `step()`을 `backward()`보다 먼저 부르면
 
-약 10분 · ★★☆
+약 5분 · ★☆☆
 
 두 줄을 끼우다 보면 순서가 섞이기 쉽습니다. 다섯 줄에서 역전파와 업데이트만 맞바꾸어 봅니다. 순서는 `지우기 → 순전파 → 손실 → 업데이트 → 역전파`입니다. 에폭(epoch)은 학습 데이터를 한 바퀴 도는 것입니다.
 
@@ -170,67 +204,16 @@ assert swapped.moved == 0.0
 
 # %% [markdown]
 r"""
-널리 퍼진 설명은 「지난 배치의 그레이디언트로 업데이트하므로, 그럭저럭 학습되는 것처럼 보인다」입니다. 지난 배치의 그레이디언트를 정말로 쓰려면 지우는 줄도 `step`과 `backward` 사이로 옮겨야 합니다. 순서는 `순전파 → 손실 → 업데이트 → 지우기 → 역전파`입니다.
+조금도 움직이지 않았습니다. 역전파가 맨 끝에서 `p.grad`를 채우지만, 다음 배치의 첫 줄이 그것을 지웁니다. 그래서 `step()`이 읽을 것이 없습니다.
 
-**예측 4.** 이 순서로 두 계층(layer) 모델을 학습하면 어떻게 될까요? 한 계층 모델은 어떨까요?
-
-- a: 둘 다 한 배치 늦은 그레이디언트로 학습합니다.
-- b: 두 계층은 오류가 나고, 한 계층은 학습합니다.
-- c: 둘 다 오류가 납니다.
-"""
-
-# %% tags=["predict"]
-predict("01-10")
-
-# %%
-STALE = ["순전파", "손실", "업데이트", "지우기", "역전파"]
-try:
-    run_lines(STALE, make_batches(seed=5), seed=5)
-    stale_error = ""
-except RuntimeError as error:
-    stale_error = f"{error.__notes__[0]} {error}"
-print("두 계층:", (stale_error or "오류 없음").split(" Hint")[0])
-
-three_epochs = make_batches(seed=5, epochs=3)
-stale, right = (run_lines(lines, three_epochs, seed=5, hidden=None) for lines in (STALE, LINES))
-print(f"한 계층: 세 에폭 뒤 손실 {stale.loss:.3f}, 바른 순서는 {right.loss:.3f}")
-reveal("01-10")
-
-# %% tags=["folded"]
-# 확인: 모델마다 나온 결과와 그 까닭. 배치를 20개로 바꾸면 로짓은 [20, 10]입니다
-assert stale_error.startswith("2번째 배치에서")
-assert "inplace operation" in stale_error
-assert abs(stale.loss - right.loss) < 0.02
-assert make_model(seed=5)[2].weight.shape == (10, 32)
-try:
-    run_lines(STALE, make_batches(seed=5, batch_size=20), seed=5)
-    twenty_error = ""
-except RuntimeError as error:
-    twenty_error = str(error)
-assert "[32, 10]" in stale_error
-assert "[32, 10]" in twenty_error
-
-# %% [markdown]
-r"""
-`step()`은 매개변수를 제자리(in-place)에서 바꿉니다. 두 계층 모델은 편향(bias)을 빼고 쓰면 $\tanh(x W_1)\, W_2$입니다. $W_1$의 그레이디언트를 구하려면 연쇄 법칙에 따라 $W_2$를 곱해야 하는데, 그 $W_2$를 `step()`이 이미 바꾸었습니다. PyTorch는 텐서를 제자리에서 바꿀 때마다 그 텐서의 버전 번호(오류 메시지의 `version`)를 올립니다. 역전파는 순전파 때 적어 둔 번호와 다르면 멈춥니다. 첫 배치에서는 `.grad`가 비어 있어 `step()`이 아무것도 바꾸지 않았으므로 멈추지 않습니다. [다섯 줄](1_five_lines.ipynb)의 120가지 순서에서 「backward에서 멈춤」이 나온 까닭도 이것입니다.
-
-<details>
-<summary>메시지의 <code>[32, 10]</code>은 무엇의 모양일까요</summary>
-
-은닉 32개와 클래스 10개를 잇는 $W_2$의 모양입니다. `nn.Linear(32, 10)`은 가중치를 `[10, 32]`로 들고 있다가 전치(transpose)해서 곱합니다. 배치가 32개라 로짓의 모양과 우연히 같지만, 배치를 20개로 바꾸어도 메시지에는 그대로 `[32, 10]`이 나옵니다.
-
-</details>
-
-한 계층 모델은 역전파에 가중치가 필요 없습니다. 입력의 그레이디언트를 구하지 않기 때문입니다. 그래서 오류 없이 한 배치 늦은 그레이디언트로 학습하고, 손실만 보아서는 바른 순서와 구별되지 않습니다.
-
-이 실험에서 `step()`을 순전파와 역전파 사이에 두고도 학습한 것은, 계층이 하나이고 지우는 줄까지 옮긴 루프뿐입니다. 역전파와 업데이트만 맞바꾸면 아무것도 학습하지 않습니다.
+널리 퍼진 설명은 「지난 배치의 그레이디언트로 업데이트하므로, 그럭저럭 학습되는 것처럼 보인다」입니다. 지난 배치의 것을 정말로 쓰려면 지우는 줄도 함께 옮겨야 합니다. 그때 무슨 일이 생기는지는 계산 그래프를 열어 본 다음에 봅니다([`backward()`가 따라가는 길](8_backward_graph.ipynb)).
 
 ## 여기까지
 
 이제 이런 것을 할 수 있습니다.
 
 - 클리핑과 스케줄러를 제자리에 끼우고, 왜 그 자리인지 말합니다.
-- `step()`을 일찍 부른 루프가 언제 조용히 제자리에 머물고 언제 오류를 내는지 압니다.
+- `step()`을 `backward()`보다 먼저 부르면 왜 움직이지 않는지 압니다.
 
 한 스텝은 여기서 완성입니다. 쉬어 가기 좋습니다.
 

@@ -12,7 +12,7 @@ r"""
 import torch
 
 from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
-from grader.experiments.five_line_step.cost import one_update, peak_saved_bytes, time_ratios, wide_setup
+from grader.experiments.five_line_step.cost import time_ratios, update_peak_bytes, wide_setup
 from grader.experiments.five_line_step.data import cut, on_cpu
 from grader.plots import show_table
 
@@ -23,6 +23,8 @@ r"""
 ## 1. 누적의 비용
 
 약 7분 · ★★☆
+
+역전파는 순전파 때 계산한 값을 다시 씁니다. 그래서 순전파는 그 값(텐서)들을 역전파할 때까지 저장해 둡니다. 실험은 업데이트 한 번을 하는 동안 그렇게 저장한 것이 가장 많을 때 몇 MiB인지와, 걸린 시간을 잽니다.
 
 **예측 1.** 큰 배치 하나를 넷으로 나누어 누적합니다. 무엇이 줄어들까요?
 
@@ -37,12 +39,9 @@ predict("01-16")
 # %%
 model, opt, batch = wide_setup(batch_size=1024, width=512)
 windows = {"1024 한 번": [batch], "256 × 4 누적": cut(batch, 256), "64 × 16 누적": cut(batch, 64)}
-memory = {
-    name: peak_saved_bytes(model, lambda window=window: one_update(model, opt, window))
-    for name, window in windows.items()
-}
-memory["256 × 4, backward는 끝에 한 번"] = peak_saved_bytes(
-    model, lambda: one_update(model, opt, windows["256 × 4 누적"], backward_each=False)
+memory = {name: update_peak_bytes(model, opt, window) for name, window in windows.items()}
+memory["256 × 4, backward는 끝에 한 번"] = update_peak_bytes(
+    model, opt, windows["256 × 4 누적"], backward_each=False
 )
 full = memory["1024 한 번"]
 rows = [[name, f"{size / 2**20:.2f}", f"{size / full:.2f}"] for name, size in memory.items()]
@@ -56,6 +55,7 @@ assert 0.05 < memory["64 × 16 누적"] / full < 0.08
 assert memory["256 × 4, backward는 끝에 한 번"] / full > 0.95
 
 # %%
+# 큰 배치 한 번에 걸린 시간을 1로 놓은 비
 ratios = {
     "작은 일: 배치 64, 너비 64": time_ratios(64, 64, repeats=20),
     "큰 일: 배치 1024, 너비 512": time_ratios(1024, 512, repeats=1),
@@ -76,21 +76,31 @@ if on_cpu:  # 넉넉한 경계입니다: 다른 일을 하는 컴퓨터에서도
 
 # %% [markdown]
 r"""
-누적은 계산을 아끼지 않습니다. 같은 수의 샘플을 순전파하고 역전파합니다. 계산이 크면 걸리는 시간이 큰 배치와 비슷하고, 작으면 호출 비용 때문에 더 느립니다. 마이크로 배치마다 업데이트하는 것과 비교하면 옵티마이저가 하는 일만 줄어듭니다.
+**시간은 아끼지 않습니다.** 같은 수의 샘플을 순전파하고 역전파하기 때문입니다. 계산이 크면 걸리는 시간이 큰 배치와 비슷합니다. 계산이 작으면 더 느립니다. 여러 번 부르는 데에도 시간이 들기 때문입니다. 마이크로 배치마다 업데이트하는 것과 비교하면 옵티마이저가 하는 일만 줄어듭니다.
 
-아끼는 것은 **역전파를 위해 저장하는 텐서**입니다. 마이크로 배치의 `backward()`가 끝날 때마다 그 그래프에 저장된 텐서가 해제되기 때문입니다. 그래서 손실을 모았다가 끝에 한 번 `backward()`를 부르면 값은 맞지만 메모리는 그대로입니다. 매개변수, 그레이디언트, 옵티마이저의 상태는 누적으로는 줄지 않습니다. 그것을 줄이는 방법(여러 장치에 나누기, 낮은 정밀도로 두기)은 따로 있습니다.
+**아끼는 것은 역전파를 위해 저장하는 텐서입니다.** 마이크로 배치의 `backward()`가 끝날 때마다 그 그래프에 저장된 텐서를 놓아 주기 때문입니다. 손실을 모았다가 끝에 한 번 `backward()`를 부르면, 값은 맞지만 메모리는 그대로입니다(첫째 표의 넷째 줄). 매개변수, 그레이디언트, 옵티마이저의 상태는 누적으로는 줄지 않습니다. 그것을 줄이는 방법(여러 장치에 나누기, 낮은 정밀도로 두기)은 따로 있습니다.
 
 ### 연습 3. `accumulate`
 
 약 35분 · ★★★
 
-한 구간에 마이크로 배치가 $N$개이면, 마이크로 배치마다 그레이디언트의 $1/N$을 더합니다. $N$번 더한 다음 한 번 업데이트하고 지웁니다. `add_gradient`를 여기에 다시 써서 불러도 되고, 그 줄들을 반복문 안에 써도 됩니다. 반복문에는 정해야 할 것이 세 가지 있습니다.
+마이크로 배치 열 개를 네 개씩 누적하면 이렇게 됩니다. 업데이트는 세 번입니다.
 
-- **언제 업데이트할까요?** 마이크로 배치 `accum_steps`개를 다 쌓은 다음입니다. 0부터 세는지 1부터 세는지를 헷갈려 많이 틀립니다.
-- **남은 구간은 어떻게 할까요?** 마이크로 배치 열 개를 네 개씩 묶으면 두 개가 남습니다. 그 두 개도 업데이트해야 하고, 4가 아니라 2로 나누어야 평균입니다.
+```text
+[1 2 3 4]  1/4씩 → 업데이트
+[5 6 7 8]  1/4씩 → 업데이트
+[9 10]     1/2씩 → 업데이트
+```
+
+`add_gradient`를 여기에 다시 써서 불러도 되고, 그 줄들을 반복문 안에 써도 됩니다. 반복문에는 정해야 할 것이 세 가지 있습니다.
+
+- **언제 업데이트할까요?** 마이크로 배치 `accum_steps`개를 다 쌓은 다음입니다. 업데이트한 다음에는 지웁니다. 0부터 세는지 1부터 세는지를 헷갈려 많이 틀립니다.
+- **남은 구간은 어떻게 할까요?** 남은 두 개도 업데이트합니다. 4가 아니라 2로 나누어야 평균입니다.
 - **언제 클리핑할까요?** 구간이 다 쌓인 뒤 한 번입니다.
 
-`micro_batches`는 제너레이터일 수 있습니다. `len()`을 쓸 수 없으니 남은 구간의 길이를 미리 알려면 한 구간을 먼저 모으거나 한 개를 미리 꺼내 보아야 합니다. 한 구간의 입력을 들고 있는 것은 괜찮습니다. 계산 그래프는 다릅니다. 여럿을 함께 들고 있으면 큰 배치만큼 메모리가 들어 누적하는 뜻이 없어지므로, 마이크로 배치마다 `backward()`를 불러 바로 놓아 줍니다. 마이크로 배치가 하나도 없으면 업데이트하지 않고 0을 돌려줍니다.
+`micro_batches`는 제너레이터일 수 있습니다. 차례로 하나씩 꺼낼 수만 있고 `len()`은 쓸 수 없습니다. 그래서 남은 구간의 길이를 미리 알려면 한 구간을 먼저 모으거나 한 개를 미리 꺼내 보아야 합니다. 한 구간의 입력을 들고 있는 것은 괜찮습니다.
+
+계산 그래프는 다릅니다. 여럿을 함께 들고 있으면 큰 배치만큼 메모리가 들어 누적하는 뜻이 없습니다. 마이크로 배치마다 `backward()`를 불러 바로 놓아 줍니다. 마이크로 배치가 하나도 없으면 업데이트하지 않고 0을 돌려줍니다.
 """
 
 

@@ -2,7 +2,7 @@
 r"""
 # `backward()`가 따라가는 길
 
-순전파를 하면 연산마다 노드가 하나씩 생기고, 결과 텐서의 `grad_fn`이 그 노드를 가리킵니다. `backward()`는 손실의 `grad_fn`에서 출발해 이 노드들을 따라갑니다.
+낯선 산에 오르며 갈림길마다 표지를 세워 두면, 내려올 때는 표지만 따라가면 됩니다. 순전파도 계산할 때마다 표지를 하나씩 세웁니다. 이 표지를 노드(node)라고 하고, 노드를 모두 이은 것이 계산 그래프입니다. `backward()`는 손실에서 출발해 노드를 거꾸로 따라갑니다.
 
 길이 어디에서 끝나는지부터 예측해 보세요.
 """
@@ -13,6 +13,7 @@ import torch
 
 from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.five_line_step.data import loss_fn, make_batches, make_model
+from grader.experiments.five_line_step.lines import LINES, run_lines
 from grader.plots import draw_backward_graph, show, use_course_style
 
 use_course_style()
@@ -24,7 +25,9 @@ r"""
 
 약 10분 · ★★☆
 
-노드의 `next_functions`는 그 연산의 입력을 만든 노드와 번호의 쌍들입니다. `backward()`는 이 화살표를 따라갑니다. 길이 끝나는 곳에 있는 노드의 이름은 `AccumulateGrad`입니다.
+계산해서 얻은 텐서는 `grad_fn`에 마지막 노드를 들고 있습니다. 손실의 노드는 `loss.grad_fn`입니다. 노드마다 `next_functions`가 있어서, 그 계산의 입력을 만든 노드들을 가리킵니다. 들어 있는 것은 노드와 번호의 쌍인데, 번호는 여기서 쓰지 않습니다. `backward()`는 이 화살표를 따라갑니다. 길이 끝나는 곳에 있는 노드의 이름은 `AccumulateGrad`입니다.
+
+노드의 이름은 계산의 이름에 `Backward0`을 붙인 것입니다. `NllLoss`와 `LogSoftmax`는 교차 엔트로피의 두 조각이고, `Addmm`은 `Linear`가 하는 곱하기와 더하기입니다. 외울 필요는 없습니다.
 
 **예측 1.** 두 계층 모델(`Linear → Tanh → Linear`)의 손실에서 출발하면 `AccumulateGrad` 노드 몇 개에 닿을까요?
 
@@ -166,13 +169,81 @@ r"""
 
 반대로 「does not require grad」라는 오류는 길이 끊겼다는 뜻입니다. `.item()`, `.detach()`, `torch.tensor(loss)`, `argmax`를 거친 값에서는 매개변수로 갈 수 없습니다. 손실을 만드는 줄부터 거슬러 올라가며 `grad_fn`이 `None`이 되는 곳을 찾습니다.
 
+## 3. 저장해 둔 값이 그사이에 바뀌면
+
+약 6분 · ★★☆
+
+노드가 값을 저장해 두는 까닭을 작은 수로 봅니다. $y = w_2 \times (w_1 \times x)$에서 $x = 1$, $w_1 = 2$, $w_2 = 3$이면 $y = 6$입니다. $w_1$을 1 늘리면 $y$는 3 늘어납니다. $w_2$만큼입니다. 그래서 앞 계층(layer)의 그레이디언트를 구하려면 뒤 계층의 가중치가 있어야 합니다. 역전파하기 전에 누가 $w_2$를 바꾸어 놓으면 어떻게 될까요?
+
+그런 일을 하는 것이 일찍 부른 `step()`입니다. [두 줄을 더 끼웁니다](2_two_more_lines.ipynb)에서 역전파와 업데이트만 맞바꾸면 조금도 움직이지 않았습니다. 지우는 줄까지 옮기면 지난 배치의 그레이디언트를 정말로 씁니다. 순서는 `순전파 → 손실 → 업데이트 → 지우기 → 역전파`입니다.
+
+**예측 2.** 이 순서로 지금까지 쓴 두 계층 모델을 학습하면 어떻게 될까요? `Linear` 하나뿐인 한 계층 모델은 어떨까요?
+
+- a: 둘 다 한 배치 늦은 그레이디언트로 학습합니다.
+- b: 두 계층은 오류가 나고, 한 계층은 학습합니다.
+- c: 둘 다 오류가 납니다.
+"""
+
+# %% tags=["predict"]
+predict("01-10")
+
+# %%
+STALE = ["순전파", "손실", "업데이트", "지우기", "역전파"]
+try:
+    run_lines(STALE, make_batches(seed=5), seed=5)
+    stale_error = ""
+except RuntimeError as error:
+    stale_error = f"{error.__notes__[0]} {error}"
+print("두 계층:", (stale_error or "오류 없음").split(": [")[0])
+
+three_epochs = make_batches(seed=5, epochs=3)
+stale, right = (run_lines(lines, three_epochs, seed=5, hidden=None) for lines in (STALE, LINES))
+print(f"한 계층: 세 에폭 뒤 손실 {stale.loss:.3f}, 바른 순서는 {right.loss:.3f}")
+reveal("01-10")
+
+# %% tags=["folded"]
+# 확인: 모델마다 나온 결과와 그 까닭. 배치를 20개로 바꾸면 로짓은 [20, 10]입니다
+assert stale_error.startswith("2번째 배치에서")
+assert "inplace operation" in stale_error
+assert abs(stale.loss - right.loss) < 0.02
+assert make_model(seed=5)[2].weight.shape == (10, 32)
+try:
+    run_lines(STALE, make_batches(seed=5, batch_size=20), seed=5)
+    twenty_error = ""
+except RuntimeError as error:
+    twenty_error = str(error)
+assert "[32, 10]" in stale_error
+assert "[32, 10]" in twenty_error
+assert "version" in stale_error
+
+w1, w2 = (torch.tensor(value, requires_grad=True) for value in (2.0, 3.0))
+(w2 * (w1 * 1.0)).backward()
+assert w1.grad == 3.0
+
+# %% [markdown]
+r"""
+오류 메시지는 「그레이디언트를 구하는 데 필요한 값이 제자리 연산(inplace operation)으로 바뀌었다」고 말합니다. `step()`은 매개변수를 새로 만들지 않고 제자리에서 바꿉니다. 두 계층 모델에서는 뒤 계층의 가중치가 앞 계층의 그레이디언트에 쓰이는데, 그것을 `step()`이 먼저 바꾸었습니다. PyTorch는 틀린 그레이디언트를 내는 대신 멈춥니다.
+
+첫 배치에서는 왜 멈추지 않을까요? `.grad`가 비어 있어 `step()`이 아무것도 바꾸지 않았기 때문입니다. [다섯 줄](1_five_lines.ipynb)의 120가지 순서에서 「backward에서 멈춤」이 나온 까닭도 이것입니다.
+
+한 계층 모델은 앞에 계층이 없습니다. 입력의 그레이디언트는 구하지 않으니 가중치를 다시 읽을 일이 없습니다. 그래서 오류 없이 한 배치 늦은 그레이디언트로 학습하고, 손실만 보아서는 바른 순서와 구별되지 않습니다.
+
+<details>
+<summary>메시지의 나머지: <code>version</code>과 <code>[32, 10]</code></summary>
+
+PyTorch는 텐서를 제자리에서 바꿀 때마다 그 텐서의 버전 번호(`version`)를 올립니다. 순전파 때 적어 둔 번호와 다르면 역전파가 멈춥니다.
+
+`[32, 10]`은 은닉 32개와 클래스 10개를 잇는 뒤 계층의 가중치입니다. `nn.Linear(32, 10)`은 가중치를 `[10, 32]`로 들고 있다가 전치(transpose)해서 곱합니다. 배치가 32개라 로짓의 모양과 우연히 같지만, 배치를 20개로 바꾸어도 메시지에는 그대로 `[32, 10]`이 나옵니다.
+
+</details>
+
 ## 여기까지
 
 이제 이런 것을 할 수 있습니다.
 
 - `backward()`가 무엇을 따라가고 어디에 더하는지 말합니다.
 - 손실의 그래프를 직접 돌아봅니다.
-- 그래프에 관한 두 오류를 읽고 고칠 줄을 찾습니다.
+- 그래프에 관한 세 오류를 읽고 고칠 줄을 찾습니다.
 
 한 편만 남았습니다. 마지막은 남이 쓴 루프를 읽는 일입니다.
 

@@ -157,8 +157,8 @@ def test_a_config_is_an_instance_of_the_submissions_own_class() -> None:
 def test_checkpoints_are_read_with_suspicion(tmp_path: Path) -> None:
     """A submission's file is opened as data or not at all."""
     path = tmp_path / "best.pt"
-    assert read_checkpoint(path).how == "파일이 없음"
-    assert read_checkpoint(tmp_path).how == "파일이 없음"
+    assert read_checkpoint(path).outcome == "파일이 없음"
+    assert read_checkpoint(tmp_path).outcome == "파일이 없음"
     torch.save({"config": Settings()}, path)
     assert read_checkpoint(path) == ({}, "weights_only=True로 열리지 않음")
     torch.save([1, 2], path)
@@ -168,8 +168,8 @@ def test_checkpoints_are_read_with_suspicion(tmp_path: Path) -> None:
     path.write_bytes(b"half a file")
     assert read_checkpoint(path) == ({}, "weights_only=True로 열리지 않음")
     torch.save({"model": torch.ones(2)}, path)
-    content, how = read_checkpoint(path)
-    assert how == OPENED
+    content, outcome = read_checkpoint(path)
+    assert outcome == OPENED
     assert torch.equal(content["model"], torch.ones(2))
 
 
@@ -229,7 +229,7 @@ def test_a_whole_model_is_saved_and_refused_like_any_other_object(tmp_path: Path
     """Where the fixtures cannot be imported, pickling must not fail with the name of their module."""
     model = Net([nn.Linear(2, 1)])
     torch.save({"model": model}, tmp_path / "best.pt")
-    assert read_checkpoint(tmp_path / "best.pt").how == "weights_only=True로 열리지 않음"
+    assert read_checkpoint(tmp_path / "best.pt").outcome == "weights_only=True로 열리지 않음"
     copied = copy.deepcopy(model)
     assert type(copied) is Net
     assert torch.equal(copied.layers[0].weight, model.layers[0].weight)

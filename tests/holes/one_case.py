@@ -3,9 +3,9 @@
     python -m tests.holes.one_case accumulate        # list what passes and has no reason in one_case.toml
     python -m tests.holes.one_case --all --write     # every exercise; keep what passes in one_case.toml
 
-Learners write the same code twice: for whole windows and for a short last one, with a scaler and without, for the first
-epoch and for the rest. A mistake in one of two copies passes if scenarios look at the other copy only. What passes is
-either no mistake there, then `one_case.toml` says why in one of the words of `REASONS`, or it is a hole.
+Learners write the same code twice: for whole windows and for a short last one, with a scaler and without, for the
+first epoch and for the rest. A mistake in one of two copies passes if scenarios look at the other copy only.
+What passes is either no mistake there, then `one_case.toml` says why in one of the words of `REASONS`, or it is a hole.
 
 Example: a `Trainer` that clipped whole windows only once passed, because no scenario clipped a short window.
 """
@@ -40,17 +40,21 @@ def cases_of(exercise: Exercise) -> Iterator[Cases]:
     source = exercise_source(exercise)
     definition = parse(source)[0]
     lines = source.split("\n")
-    for node in ast.walk(definition):
-        if isinstance(node, ast.For | ast.While):
-            loop = lines[node.lineno - 1].strip()
-            if loop.startswith("while window"):
-                steps = "self.accum_steps" if "self.accum_steps" in source else "accum_steps"
-                yield Cases(f"len(window) == {steps}", "whole windows", "short window", (), loop)
-            if loop.startswith("while window") or "epoch" in loop:
-                what = "window" if "window" in loop else "epoch"
-                yield Cases(_IS_FIRST_ROUND, f"first {what}", f"later {what}s", (), loop)
-    if isinstance(definition, ast.FunctionDef) and "scaler" in (a.arg for a in definition.args.kwonlyargs):
-        yield Cases("scaler is None", "without scaler", "with scaler", ())
+    loops = [node for node in ast.walk(definition) if isinstance(node, ast.For | ast.While)]
+    for node in loops:
+        loop = lines[node.lineno - 1].strip()
+        if loop.startswith("while window"):
+            steps = "self.accum_steps" if "self.accum_steps" in source else "accum_steps"
+            yield Cases(f"len(window) == {steps}", "whole windows", "short window", (), loop)
+        if loop.startswith("while window") or "epoch" in loop:
+            what = "window" if "window" in loop else "epoch"
+            yield Cases(_IS_FIRST_ROUND, f"first {what}", f"later {what}s", (), loop)
+    if isinstance(definition, ast.FunctionDef):
+        # Nobody writes a whole training twice because of a scheduler, but some do so with a single step.
+        names = ("scaler",) if loops else ("scaler", "scheduler")
+        for argument in definition.args.kwonlyargs:
+            if argument.arg in names:
+                yield Cases(f"{argument.arg} is None", f"without {argument.arg}", f"with {argument.arg}", ())
 
 
 def programs_of(exercise: Exercise, reference: Reference) -> Iterator[tuple[Passed, str]]:

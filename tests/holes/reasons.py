@@ -13,7 +13,7 @@ REASONS = {
     "rounding": "differs by rounding only",
     "message": "only the text of an exception or of a comment",
     "alone": "the same in one process and with at most one GPU, which is all that tests have",
-    "apart": "only a program that treats one epoch in another way than the rest does this, and nobody writes one",
+    "apart": "only a program that treats one epoch or case otherwise than the rest, for no reason, does this",
     "gpu": "the same without a GPU; where there is one, a scenario notices what is not",
 }
 """The words that the two files may use, and what each says."""

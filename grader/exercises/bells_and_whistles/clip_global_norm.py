@@ -8,8 +8,8 @@ Promises of the exercise, and the scenarios that check them:
     the return value is the norm before clipping, a float: `returns`
     a norm that is infinite or NaN is refused, and the gradients stay as they were: `not-finite`
 
-`none`, `frozen`, `generator` and `in-place` compare the function with itself (`record_alike`), so that a wrong factor
-costs nothing there, unless it is 1.
+`none`, `frozen`, `generator` and `in-place` compare the function with itself (`record_difference`), so that a wrong
+factor costs nothing there, unless it is 1.
 """
 
 import math
@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from grader.exercises.fixtures.classifiers import CLIP_ATOL
-from grader.exercises.fixtures.usual import record_alike
+from grader.exercises.fixtures.usual import record_difference
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.wording import yes_or_no
 
@@ -138,7 +138,9 @@ def _without_gradient(stage: Stage) -> None:
     for given in (parameters, others):
         _call(stage, given, 0.4 * _joint_norm(given))
     title = "None인 매개변수가 있을 때와 없을 때의 그레이디언트"
-    record_alike(stage.recorder, title, _flat_gradients(parameters[1:3]), _flat_gradients(others), before)
+    record_difference(
+        stage.recorder, title, _flat_gradients(parameters[1:3]), _flat_gradients(others), before
+    )
     stage.recorder.fact("None이던 .grad", ["None" if parameters[i].grad is None else "텐서" for i in (0, 3)])
 
 
@@ -154,7 +156,7 @@ def _frozen(stage: Stage) -> None:
     for given in (parameters, others):
         _call(stage, given, 0.4 * _joint_norm(given))
     title = "얼린 매개변수가 있을 때와 없을 때의 그레이디언트"
-    record_alike(stage.recorder, title, _flat_gradients(parameters), _flat_gradients(others), before)
+    record_difference(stage.recorder, title, _flat_gradients(parameters), _flat_gradients(others), before)
 
 
 @driver.scenario("generator", "제너레이터로 받은 매개변수", atol=CLIP_ATOL)
@@ -168,7 +170,7 @@ def _generator(stage: Stage) -> None:
     _call(stage, (p for p in parameters), 0.4 * _joint_norm(parameters))
     _call(stage, others, 0.4 * _joint_norm(others))
     title = "제너레이터와 리스트로 받았을 때의 그레이디언트"
-    record_alike(stage.recorder, title, _flat_gradients(parameters), _flat_gradients(others), before)
+    record_difference(stage.recorder, title, _flat_gradients(parameters), _flat_gradients(others), before)
 
 
 @driver.scenario("in-place", "제자리에서 줄이기", check="generator", atol=CLIP_ATOL)
@@ -181,7 +183,9 @@ def _in_place(stage: Stage) -> None:
     held, before = [p.grad for p in parameters if p.grad is not None], _flat_gradients(parameters)
     _call(stage, parameters, 0.4 * _joint_norm(parameters))
     flat_held = torch.cat([grad.detach().double().ravel() for grad in held])
-    record_alike(stage.recorder, "들고 있던 텐서와 `.grad`", _flat_gradients(parameters), flat_held, before)
+    record_difference(
+        stage.recorder, "들고 있던 텐서와 `.grad`", _flat_gradients(parameters), flat_held, before
+    )
     are_same = all(parameter.grad is grad for parameter, grad in zip(parameters, held, strict=True))
     stage.recorder.fact("부르기 전과 같은 텐서", yes_or_no(are_same))
 

@@ -28,7 +28,7 @@ from grader.exercises.fixtures.classifiers import (
 )
 from grader.exercises.fixtures.language import TOKENS, gpt, token_ids, token_loss
 from grader.exercises.fixtures.returned import FLOAT32_ATOL
-from grader.exercises.fixtures.usual import Case, add_usual, record_same_update
+from grader.exercises.fixtures.usual import Case, add_usual, record_update_difference
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import as_number
 from grader.observe.wording import yes_or_no
@@ -147,7 +147,9 @@ def _generator(stage: Stage) -> None:
     A wrong program uses the generator up when it counts the tokens, and then has nothing to train on.
     """
     title = "제너레이터와 리스트로 받았을 때의 가중치"
-    record_same_update(stage, _case_without_states, _call, title, lambda case: (batch for batch in case.data))
+    record_update_difference(
+        stage, _case_without_states, _call, title, lambda case: (batch for batch in case.data)
+    )
 
 
 @driver.scenario("untouched", "제너레이터로 받은 마이크로 배치의 내용", check="generator")
@@ -238,7 +240,7 @@ def _after_refusal(stage: Stage) -> None:
         return case.data
 
     title = "유효한 토큰이 없는 구간이 앞에 있을 때와 없을 때의 가중치"
-    record_same_update(stage, _case_without_states, _call, title, call_with_padding_first)
+    record_update_difference(stage, _case_without_states, _call, title, call_with_padding_first)
 
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)

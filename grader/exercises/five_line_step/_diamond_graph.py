@@ -1,11 +1,12 @@
 """Make a stand-in autograd graph of diamonds in a row, which counts how often its nodes are asked for their next nodes.
 
 A diamond is a node with two next nodes, which have one next node in common. So each diamond doubles the number of paths
-through the graph. A walk that forgets which nodes it has visited would take all paths; beyond `MAX_QUESTIONS`, nodes
-claim to have no next nodes, so that even such a walk ends by itself, on any machine.
+through the graph. A walk that forgets which nodes it has visited would take all paths. So after `MAX_QUESTIONS`
+questions, nodes claim to have no next nodes: even such a walk ends by itself, on any machine.
+
+The driver `autograd_nodes.py` makes a `DiamondGraph` in its scenario `diamonds`.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import cycle
 from typing import Any
@@ -24,22 +25,22 @@ inside each other for a node (a generator, for example), and Python raises Recur
 _NODES = 3 * _DIAMONDS + 2
 """Number of nodes: three new ones for each diamond, which begins where the one before ends, and two at the ends."""
 _QUESTIONS_PER_NODE = 40
-"""Number of accesses to `next_functions` that are answered, on average over the nodes; plenty for a walk that remembers
-visited nodes and asks each node once or a few times."""
+"""Accesses to `next_functions` that are answered, on average over the nodes; plenty for a walk that remembers visited
+nodes and asks each node once or a few times."""
 MAX_QUESTIONS = _QUESTIONS_PER_NODE * _NODES
-"""Number of accesses that are answered in all; a walk that forgets visited nodes would make about
+"""Accesses that are answered in the whole graph; a walk that forgets visited nodes would make about
 `2 ** (_DIAMONDS + 2)`."""
 
-_KINDS = ("Sin", "Cos", "Exp", "Tanh", "Sigmoid", "Abs", "Erf", "Atan", "Relu", "Neg")
+_OPERATIONS = ("Sin", "Cos", "Exp", "Tanh", "Sigmoid", "Abs", "Erf", "Atan", "Relu", "Neg")
 """Names of operations, after which nodes are named as autograd would: `SinBackward0`."""
-_KINDS_IN_GRAPH = 6
-"""How many of these names come up in one graph: so few that each comes up many times, and not all, so that the seed
-decides which."""
+_OPERATIONS_IN_GRAPH = 6
+"""Number of these operations in one graph: so few that each comes up many times, and not all, so that the seed decides
+which."""
 
 
 @dataclass
-class _Questions:
-    """How often the nodes of one graph were asked for their next nodes."""
+class _QuestionCount:
+    """Counts how often the nodes of one graph were asked for their next nodes."""
 
     asked: int = 0
 
@@ -51,7 +52,7 @@ class _Node:
     asks for. As in autograd, nodes of one name share their class.
     """
 
-    def __init__(self, questions: _Questions, *next_nodes: "_Node") -> None:
+    def __init__(self, questions: _QuestionCount, *next_nodes: "_Node") -> None:
         """Create a node; all nodes of a graph share `questions`."""
         self._questions = questions
         self._next = tuple((node, 0) for node in next_nodes)
@@ -63,42 +64,47 @@ class _Node:
         return self._next if self._questions.asked <= MAX_QUESTIONS else ()
 
     def name(self) -> str:
-        """Return the name that autograd's C++ code would give this node."""
-        own = type(self).__name__
-        return f"torch::autograd::{own}" if own == "AccumulateGrad" else own
+        """Return the name that `grad_fn.name()` gives for such a node: with a C++ namespace for `AccumulateGrad`."""
+        class_name = type(self).__name__
+        return f"torch::autograd::{class_name}" if class_name == "AccumulateGrad" else class_name
 
 
 class _Loss(Tensor):
-    """A tensor whose `grad_fn` is what `diamond_loss` sets as `first_node`."""
+    """A tensor whose `grad_fn` is the node that `DiamondGraph` sets as `first_node`."""
 
     first_node: Any = None
 
     @property
     def grad_fn(self) -> Any:  # type: ignore[override]
-        """The first node of the graph for a walk."""
+        """The node at which a walk through the graph begins."""
         return self.first_node
 
 
-def diamond_loss(env: Env) -> tuple[Tensor, Callable[[], int]]:
-    """Return a loss with a graph of `_DIAMONDS` diamonds, and a function that returns the number of questions so far.
+class DiamondGraph:
+    """A graph of `_DIAMONDS` diamonds, and the loss at which a walk through it begins."""
 
-    Which operations the nodes are named after follows from the seed.
-    """
-    questions = _Questions()
-    classes: dict[str, type[_Node]] = {}
+    def __init__(self, env: Env) -> None:
+        """Build the graph; the seed decides after which operations its nodes are named."""
+        self._questions = _QuestionCount()
+        self._node_classes: dict[str, type[_Node]] = {}
+        order = torch.randperm(len(_OPERATIONS), generator=env.generator("diamonds")).tolist()
+        operations = cycle([_OPERATIONS[number] for number in order[:_OPERATIONS_IN_GRAPH]])
+        node = self._make_node("AccumulateGrad")
+        for _ in range(_DIAMONDS):
+            left, right = (self._make_node(f"{next(operations)}Backward0", node) for _ in range(2))
+            node = self._make_node("AddBackward0", left, right)
+        # On the CPU: tensors of a pretended GPU cannot become another subclass.
+        loss = torch.zeros((), requires_grad=True).as_subclass(_Loss)
+        loss.first_node = self._make_node("SumBackward0", node)
+        self.loss: Tensor = loss
 
-    def add_node(name: str, *next_nodes: _Node) -> _Node:
-        if name not in classes:
-            classes[name] = type(name, (_Node,), {})
-        return classes[name](questions, *next_nodes)
+    @property
+    def questions_asked(self) -> int:
+        """Number of accesses to `next_functions` so far, in all nodes."""
+        return self._questions.asked
 
-    order = torch.randperm(len(_KINDS), generator=env.generator("diamonds")).tolist()
-    kinds = cycle([_KINDS[number] for number in order[:_KINDS_IN_GRAPH]])
-    node = add_node("AccumulateGrad")
-    for _ in range(_DIAMONDS):
-        left, right = (add_node(f"{next(kinds)}Backward0", node) for _ in range(2))
-        node = add_node("AddBackward0", left, right)
-    # On the CPU: tensors of a pretended GPU cannot become another subclass.
-    loss = torch.zeros((), requires_grad=True).as_subclass(_Loss)
-    loss.first_node = add_node("SumBackward0", node)
-    return loss, lambda: questions.asked
+    def _make_node(self, name: str, *next_nodes: _Node) -> _Node:
+        """Return a new node of the class of this name, which is made at its first node."""
+        if name not in self._node_classes:
+            self._node_classes[name] = type(name, (_Node,), {})
+        return self._node_classes[name](self._questions, *next_nodes)

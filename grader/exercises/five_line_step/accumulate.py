@@ -6,12 +6,12 @@ Promises of the exercise, and the scenarios that check them:
     any iterable will do, a generator too: `generator`
     `max_norm` clips once for each window, 0.0 too: `clip`, `zero-norm`
     `accum_steps` below 1 raises a ValueError: `refuses`, `refuses-empty`
-    no gradients are left at the end: `leftover`; modes and output as in any exercise: `modes`, `quiet`
+    no gradients are left at the end: `leftover`; each module's mode stays: `modes`; nothing is printed: `quiet`
     the number of updates is returned: `returns`
     one micro-batch's graph at a time: `memory`
 
 `adamw` combines many of these. Scenarios that are not about updates do not compare parameters, so that a wrong update
-costs its own check only.
+costs the points of checks about updates only.
 """
 
 from collections.abc import Iterable
@@ -39,7 +39,7 @@ from grader.exercises.fixtures.usual import Case, add_usual, classifier_case
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.wording import called_with, yes_or_no
 
-# `cost`: a play takes longer than its number of events says.
+# `cost`: a play takes some 15 % longer than its number of events says, by which plays are limited.
 driver = Driver("accumulate", cost=1.15)
 
 _MICRO_BATCH_SIZE = 5
@@ -48,17 +48,18 @@ all samples. No window has _MICRO_BATCH_SIZE micro-batches, so that dividing by 
 dividing by the window's size.
 """
 
-_CLIPS, _NEVER_CLIPS = 0.15, 50.0
-"""`max_norm` as a share of the first window's gradient norm. `_CLIPS` clips every window, `_NEVER_CLIPS` none."""
+_CLIPPING_SHARE, _IDLE_SHARE = 0.15, 50.0
+"""A `max_norm` as a multiple of the first window's gradient norm: at the first, every window is clipped; at the second,
+none."""
 
 
 def _case(stage: Stage, micro_batches: int, make_optimizer: MakeOptimizer = sgd) -> Case:
-    """Return a case with this number of micro-batches."""
+    """Return a case with this number of micro-batches, all of the same size."""
     return classifier_case(stage, "accumulate", [_MICRO_BATCH_SIZE] * micro_batches, make_optimizer)
 
 
 def _call_in_twos(case: Case, data: Iterable[Batch]) -> Any:
-    """Make a call with `accum_steps=2`."""
+    """Make a call with `accum_steps=2`, and return its result."""
     return case.call(data, 2)
 
 
@@ -68,7 +69,7 @@ def _norm_of_first_window(case: Case) -> float:
 
 
 def _problem(env: Env) -> Problem:
-    """Return model, batches and loss, for the recipe of an update."""
+    """Return model, batches and loss as in a case of `_sgd` or `_short`, for the recipe of its updates."""
     return Problem(mlp(env), batches(env, [_MICRO_BATCH_SIZE] * 9), loss_function(env))
 
 
@@ -87,24 +88,24 @@ add_usual(driver, lambda stage: _case(stage, 2).watch(states=False), _call_in_tw
 
 @driver.scenario("clip", "max_norm", atol=CLIP_ATOL)
 def _clip(stage: Stage) -> None:
-    """Make two calls, one with a `max_norm` at which clipping acts, one with a `max_norm` at which it never does.
+    """Make two calls, one with a `max_norm` that clips each window, one with a `max_norm` that clips none.
 
     A program that clips each micro-batch, or clips before dividing, moves differently in the first call. A gradient of
     the wrong scale shows in the second call only, because clipping hides the scale.
     """
     case = _case(stage, 10).watch()
     norm = _norm_of_first_window(case)
-    case.call(case.data[:6], 3, max_norm=_CLIPS * norm)
+    case.call(case.data[:6], 3, max_norm=_CLIPPING_SHARE * norm)
     scale_rates(case.opt, 0.8)
-    case.call(case.data[6:], 2, max_norm=_NEVER_CLIPS * norm)
+    case.call(case.data[6:], 2, max_norm=_IDLE_SHARE * norm)
 
 
 @driver.scenario("zero-norm", "max_norm=0.0", check="clip", atol=CLIP_ATOL)
 def _zero_norm(stage: Stage) -> None:
     """Make one call with `max_norm=0.0`, at which no parameter may move, with a full and a short window.
 
-    A program that tests `if max_norm:` does not clip at zero, and moves the parameters. One with a copy of the code for
-    the short window may test so in one copy only.
+    A program that tests `if max_norm:` does not clip at zero, and moves the parameters. One that repeats its code for
+    the short window may make this mistake for one kind of window only.
     """
     case = _case(stage, 3).watch()
     case.call(case.data, 2, max_norm=0.0)
@@ -162,7 +163,7 @@ def _refuses(stage: Stage) -> None:
 
 
 @driver.scenario("refuses-empty", "빈 입력과 잘못된 accum_steps", check="edges")
-def _refuses_with_nothing(stage: Stage) -> None:
+def _refuses_empty(stage: Stage) -> None:
     """Give empty input and an `accum_steps` that is not allowed, and record what is raised.
 
     A program that checks `accum_steps` inside its loop never does so on empty input.
@@ -180,18 +181,19 @@ def _returns(stage: Stage) -> None:
     condition may get one or two updates right by chance. They stay few, because the repair search tries its attempts on
     the shortest failing scenario first.
     """
-    pairs, ones = 1 + stage.env.number("pairs") % 2, 3 + stage.env.number("ones") % 3
-    case = _case(stage, 2 * pairs + ones)
-    for part, accum_steps in ((case.data[: 2 * pairs], 2), (case.data[2 * pairs :], 1), ([], 2)):
-        stage.recorder.returned(case.call(part, accum_steps))
+    windows_of_two, windows_of_one = 1 + stage.env.number("pairs") % 2, 3 + stage.env.number("ones") % 3
+    case = _case(stage, 2 * windows_of_two + windows_of_one)
+    in_twos, in_ones = case.data[: 2 * windows_of_two], case.data[2 * windows_of_two :]
+    for data, accum_steps in ((in_twos, 2), (in_ones, 1), ([], 2)):
+        stage.recorder.returned(case.call(data, accum_steps))
 
 
 @driver.scenario("leftover", "끝난 뒤의 그레이디언트")
 def _leftover(stage: Stage) -> None:
-    """Make two calls with one whole window each, and record the gradients of a backward pass of our own after each.
+    """Make two calls with one full window each, and record the gradients that a backward pass after each call gives.
 
-    Each call begins with the model's initial weights. A program that does not clear after its last update leaves
-    gradients, to which the next backward pass adds.
+    A program that does not clear after its last update leaves gradients, to which the next backward pass adds. Both
+    calls and both backward passes begin with the model's initial weights, so a wrong update costs nothing here.
     """
     case = _case(stage, 4).watch(states=False)
     recorder, model = stage.recorder, case.model
@@ -209,8 +211,8 @@ def _leftover(stage: Stage) -> None:
                     parameter.grad = parameter.grad.ne(0).to(parameter.dtype)
         xb, yb = case.data[number]
         case.loss_fn(model(xb), yb).backward()
-        name = f"{number + 1}번째 호출 뒤의 backward()가 만든 그레이디언트"
-        recorder.array(name, flat_gradients(model))
+        array_name = f"{number + 1}번째 호출 뒤의 backward()가 만든 그레이디언트"
+        recorder.array(array_name, flat_gradients(model))
         for parameter in model.parameters():
             parameter.grad = None
 
@@ -228,9 +230,13 @@ def _adamw(stage: Stage) -> None:
     case = _case(stage, 10, adamw).watch()
     norm = _norm_of_first_window(case)
     generator = (batch for batch in case.data[5:8])
-    parts = ((case.data[:5], 3, _CLIPS * norm), (generator, 2, _NEVER_CLIPS * norm), (case.data[8:], 1, None))
-    for part, accum_steps, max_norm in parts:
-        stage.recorder.returned(case.call(part, accum_steps, max_norm=max_norm))
+    calls = (
+        (case.data[:5], 3, _CLIPPING_SHARE * norm),
+        (generator, 2, _IDLE_SHARE * norm),
+        (case.data[8:], 1, None),
+    )
+    for data, accum_steps, max_norm in calls:
+        stage.recorder.returned(case.call(data, accum_steps, max_norm=max_norm))
         stage.recorder.append_fact("그레이디언트가 남음", stage.recorder.gradients_left())
         scale_rates(case.opt, 0.8)
 

@@ -7,11 +7,11 @@ Promises of the exercise, and the scenarios that check them:
     `accum_steps` below 1 raises a ValueError: `refuses`
     gradients from before do not count, and none are left: `before`, `leftover`
     micro-batches go through the model one by one: `pieces`; one graph at a time: `memory`
-    the number of updates is returned: `returns`; modes and output as in any exercise: `modes`, `quiet`
+    the number of updates is returned: `returns`; each module's mode stays: `modes`; nothing is printed: `quiet`
 
-The micro-batches of a window differ in size, so that the mean of their means is wrong. The samples of every window of
-several micro-batches add up to a power of two: a share that passes through a float32 tensor is then exact, and such a
-program is right too.
+The micro-batches of a window differ in size, so that the mean of their means is wrong. The samples of a window with
+several micro-batches add up to a power of two, so each micro-batch's share of them is exact in float32, too: a program
+whose shares are float32 tensors is right. (Not in `memory`, where no update is compared.)
 """
 
 from collections.abc import Iterable, Sequence
@@ -39,52 +39,55 @@ from grader.observe.wording import called_with, yes_or_no
 
 driver = Driver("accumulate_weighted")
 
-_WINDOWS = ((5, 2, 1), (3, 12, 1), (1, 4, 3))
-"""Sizes of the micro-batches in each whole window: 8, 16 and 8 samples together."""
-_SHORT = (1, 3)
+_FULL_WINDOWS = ((5, 2, 1), (3, 12, 1), (1, 4, 3))
+"""Sizes of the micro-batches in each full window: 8, 16 and 8 samples together."""
+_SHORT_WINDOW = (1, 3)
 """Sizes of the micro-batches in a short last window."""
-_SINGLE = (4,)
-"""Size of the only micro-batch in a last window."""
+_SINGLE_MICRO_BATCH = (4,)
+"""Size of the only micro-batch in a short last window."""
 
 
 def _sizes(env: Env, windows: Sequence[Sequence[int]]) -> list[int]:
-    """Return the sizes of all micro-batches; the seed decides where each window's cycle of sizes begins."""
+    """Return the sizes of all micro-batches in order; the seed decides with which size each window begins.
+
+    From there, a window's sizes follow in their order, and from the start again after its last one.
+    """
     start = env.number("start")
     return [window[(start + i) % len(window)] for window in windows for i in range(len(window))]
 
 
 def _case(
-    stage: Stage, windows: Sequence[Sequence[int]] = _WINDOWS[:1], make_optimizer: MakeOptimizer = sgd
+    stage: Stage, windows: Sequence[Sequence[int]] = _FULL_WINDOWS[:1], make_optimizer: MakeOptimizer = sgd
 ) -> Case:
-    """Return a case with the micro-batches of these windows, one after the other."""
+    """Return a case with the micro-batches of these windows, one after the other; by default one full window."""
     return classifier_case(stage, "accumulate_weighted", _sizes(stage.env, windows), make_optimizer)
 
 
+def _watched_case(stage: Stage) -> Case:
+    """Return a case with one full window, which is watched but for its parameters."""
+    return _case(stage).watch(states=False)
+
+
 def _call_in_threes(case: Case, data: Iterable[Batch]) -> Any:
-    """Make a call with `accum_steps=3`, the length of the whole windows."""
+    """Make a call with `accum_steps=3`, the length of the full windows, and return its result."""
     return case.call(data, 3)
 
 
 def _problem(env: Env) -> Problem:
-    """Return model, batches and loss, for the recipe of an update."""
-    return Problem(mlp(env), batches(env, _sizes(env, _WINDOWS)), loss_function(env))
+    """Return model, batches and loss as in the case of `_sgd`, for the recipe of its updates."""
+    return Problem(mlp(env), batches(env, _sizes(env, _FULL_WINDOWS)), loss_function(env))
 
 
 @driver.scenario("sgd", "크기가 다른 마이크로 배치 (SGD)", problem=_problem)
 def _sgd(stage: Stage) -> None:
-    """Make a call with two windows and a call with one; the micro-batches of a window have unlike sizes.
+    """Make a call with two full windows and a call with one; the micro-batches of a window have unlike sizes.
 
     A program that takes the mean of the micro-batches' means weighs small ones too much.
     """
-    case = _case(stage, _WINDOWS).watch()
+    case = _case(stage, _FULL_WINDOWS).watch()
     case.call(case.data[:6], 3)
     scale_rates(case.opt, 0.8)
     case.call(case.data[6:], 3)
-
-
-def _watched_case(stage: Stage) -> Case:
-    """Return a case with one whole window, which is watched but for its parameters."""
-    return _case(stage).watch(states=False)
 
 
 add_usual(driver, _watched_case, _call_in_threes, checks={"float32": "sgd"})
@@ -92,13 +95,15 @@ add_usual(driver, _watched_case, _call_in_threes, checks={"float32": "sgd"})
 
 @driver.scenario("short", "짧은 마지막 구간", check="edges")
 def _short(stage: Stage) -> None:
-    """Make calls with windows of all kinds, and record the updates.
+    """Make calls with full, short and no windows, and record the updates.
 
-    The calls get a whole window; a whole one and a single micro-batch; an input shorter than a window; an empty input.
-    A program that drops a short window, or makes an update where there is nothing, moves differently. With momentum,
-    even an update on a gradient of zero shows.
+    The calls get a full window; a full one and a single micro-batch; an input shorter than a window; an empty input. A
+    program that drops a short window, or makes an update where there is nothing, moves differently. With momentum, even
+    an update on a gradient of zero shows.
     """
-    case = _case(stage, (_WINDOWS[0], _WINDOWS[2], _SINGLE, _SHORT), momentum_sgd).watch()
+    case = _case(
+        stage, (_FULL_WINDOWS[0], _FULL_WINDOWS[2], _SINGLE_MICRO_BATCH, _SHORT_WINDOW), momentum_sgd
+    ).watch()
     for part, accum_steps in ((case.data[:3], 3), (case.data[3:7], 3), (case.data[7:], 4), ([], 2)):
         case.call(part, accum_steps)
         scale_rates(case.opt, 0.8)
@@ -106,7 +111,7 @@ def _short(stage: Stage) -> None:
 
 add_usual(
     driver,
-    lambda stage: _case(stage, _WINDOWS[:2]).watch(states=False),
+    lambda stage: _case(stage, _FULL_WINDOWS[:2]).watch(states=False),
     _call_in_threes,
     checks={"generator": "edges"},
 )
@@ -118,7 +123,7 @@ def _ones(stage: Stage) -> None:
 
     A program that refuses `accum_steps=1`, the smallest that is allowed, or never fills such a window, differs.
     """
-    case = _case(stage, (_SHORT,)).watch()
+    case = _case(stage, (_SHORT_WINDOW,)).watch()
     case.call(case.data, 1)
 
 
@@ -139,11 +144,11 @@ add_usual(driver, _watched_case, _call_in_threes, checks={"before": "leftover"})
 
 @driver.scenario("leftover", "끝난 뒤의 그레이디언트")
 def _leftover(stage: Stage) -> None:
-    """Record after each of three calls whether gradients are left.
+    """Record after each of three calls whether gradients are left; the third finds gradients, and gets empty input.
 
     A program that does not clear at the end leaves the gradients of a window, or those that were there before the call.
     """
-    case, recorder = _case(stage, (_WINDOWS[0], _SHORT)).watch(states=False), stage.recorder
+    case, recorder = _case(stage, (_FULL_WINDOWS[0], _SHORT_WINDOW)).watch(states=False), stage.recorder
     before = flat_weights(case.model)
     for part in (case.data[:3], case.data, []):
         if not part:
@@ -155,7 +160,9 @@ def _leftover(stage: Stage) -> None:
 
 add_usual(
     driver,
-    lambda stage: _case(stage, (_WINDOWS[0], _SHORT, _WINDOWS[2], _SHORT), momentum_sgd),
+    lambda stage: _case(
+        stage, (_FULL_WINDOWS[0], _SHORT_WINDOW, _FULL_WINDOWS[2], _SHORT_WINDOW), momentum_sgd
+    ),
     _call_in_threes,
     checks={"modes": "leftover"},
 )
@@ -163,12 +170,12 @@ add_usual(
 
 @driver.scenario("pieces", "한 번에 순전파한 샘플의 수")
 def _pieces(stage: Stage) -> None:
-    """Record whether more samples than those of the largest micro-batch went through one forward pass.
+    """Record whether any forward pass got more samples than the largest micro-batch has.
 
     A program that concatenates a window makes the right update, but its forward passes exceed a micro-batch. The hook
     is on the layers, because `model.forward(x)` does not call hooks of the model itself.
     """
-    case = _case(stage, _WINDOWS[:2]).watch(states=False)
+    case = _case(stage, _FULL_WINDOWS[:2]).watch(states=False)
     largest = max(len(xb) for xb, _ in case.data)
     sizes: list[int] = []
     weights = torch.rand(FEATURES, generator=stage.env.generator("columns"), dtype=torch.float64)
@@ -190,14 +197,14 @@ def _pieces(stage: Stage) -> None:
 
 @driver.scenario("returns", "반환값")
 def _returns(stage: Stage) -> None:
-    """Record the returned numbers of updates for whole windows, for a whole and a short one, and for empty input.
+    """Record the returned numbers of updates for full windows, for a full and a short one, and for empty input.
 
-    The number of whole windows follows from the seed. A program that counts micro-batches, or misses a short window,
+    The number of full windows follows from the seed. A program that counts micro-batches, or misses a short window,
     returns other numbers.
     """
-    whole = 2 + stage.env.number("whole") % 7
-    case = _case(stage, (*_WINDOWS[:1] * whole, _WINDOWS[2], _SHORT)).watch(states=False)
-    for part, accum_steps in ((case.data[: 3 * whole], 3), (case.data[3 * whole :], 3), ([], 2)):
+    full = 2 + stage.env.number("whole") % 7
+    case = _case(stage, (*_FULL_WINDOWS[:1] * full, _FULL_WINDOWS[2], _SHORT_WINDOW)).watch(states=False)
+    for part, accum_steps in ((case.data[: 3 * full], 3), (case.data[3 * full :], 3), ([], 2)):
         stage.recorder.returned(case.call(part, accum_steps))
 
 

@@ -4,10 +4,10 @@ Promises of the exercise, and the scenarios that check them:
     `.grad` gets the gradient of the mean loss times the weight: `weight`, `float32`
     a gradient that is already there stays: `keeps`
     parameters that are frozen or not reached by the loss are left alone: `none`, `held`
-    no update (the recorded states show one): `weight`; modes stay: `modes`; a single forward pass: `once`
+    no parameter is updated: `weight`; each module's mode stays: `modes`; a single forward pass: `once`
     the loss before weighting, as a float: `returns`; nothing is printed: `quiet`
 
-Weights are eighths, which float32 holds exactly: a weight that passes through a float32 tensor is right too.
+Weights are eighths, which float32 holds exactly: a program that makes the weight a float32 tensor is right too.
 """
 
 from collections.abc import Sequence
@@ -35,27 +35,30 @@ from grader.observe.wording import yes_or_no
 driver = Driver("add_gradient")
 
 _SIZES = (4, 3, 9)
-"""Samples in each micro-batch."""
+"""Samples in each micro-batch of a case."""
 
 
 def _case(stage: Stage, model: Net | None = None) -> Case:
-    """Return a case whose batches are (inputs, targets, weight): three different eighths below 1, by the seed."""
+    """Return a case whose batches are (inputs, targets, weight), without optimizer; the model is an `mlp` by default.
+
+    The weights are three different eighths below 1, which follow from the seed.
+    """
     number = stage.env.number("weight")
     weights = [(1 + (number + 2 * i) % 7) / 8 for i in range(len(_SIZES))]
     data = [(*batch, weight) for batch, weight in zip(batches(stage.env, _SIZES), weights, strict=True)]
     return Case(stage, "add_gradient", model or mlp(stage.env), None, loss_function(stage.env), data)
 
 
-def _add(case: Case, data: Sequence[tuple[Any, ...]]) -> Any:
-    """Make one call, with the first micro-batch."""
+def _call_once(case: Case, data: Sequence[tuple[Any, ...]]) -> Any:
+    """Make one call, with the first micro-batch of a list, and return its result."""
     return case.call(*data[0])
 
 
 @driver.scenario("weight", "그레이디언트가 없던 모델에 한 번")
 def _weight(stage: Stage) -> None:
-    """Record the gradient that one call leaves on each of several fresh models.
+    """Record the gradient that one call leaves on each of three fresh models; its states show whether it moved.
 
-    A program that ignores the weight, or divides by it, leaves another gradient on each of the fresh models.
+    A program that ignores the weight, or divides by it, leaves another gradient on each of them.
     """
     for number in range(len(_SIZES)):
         case = _case(stage, mlp(stage.env, f"model {number}"))
@@ -64,11 +67,11 @@ def _weight(stage: Stage) -> None:
         stage.recorder.array(f"{number + 1}번째 모델의 그레이디언트", flat_gradients(case.model))
 
 
-add_usual(driver, _case, _add, checks={"float32": "weight"})
+add_usual(driver, _case, _call_once, checks={"float32": "weight"})
 
 
 def _case_with_untouched(stage: Stage) -> tuple[Case, dict[str, nn.Parameter]]:
-    """Return a case, and by their Korean descriptions the two parameters that get no gradient.
+    """Return a case whose model has two parameters that get no gradient, and these two by their Korean descriptions.
 
     One is frozen, and the loss does not reach the other.
     """
@@ -95,7 +98,7 @@ def _none(stage: Stage) -> None:
 
 @driver.scenario("keeps", "이미 그레이디언트가 있는 모델")
 def _keeps(stage: Stage) -> None:
-    """Call with and without gradients from before, and record the difference.
+    """Call with and without gradients from before, and record the difference of the gradients afterwards.
 
     A program that assigns to `.grad`, or clears it first, loses the gradient that was there. The gradient that the same
     call gives a fresh model is subtracted, so a wrong weight costs nothing here.
@@ -107,17 +110,17 @@ def _keeps(stage: Stage) -> None:
             fill_gradients(stage.env, case.model)
         case.call(*case.data[0])
         gradients.append(flat_gradients(case.model))
-    added, sum_of_both = gradients  # from the fresh model, and from the one that held gradients
-    stage.recorder.array("이미 있던 그레이디언트", sum_of_both - added)
-    stage.recorder.fact("그레이디언트를 더함", yes_or_no(bool(added.ne(0).any())))
+    on_fresh_model, on_filled_model = gradients
+    stage.recorder.array("이미 있던 그레이디언트", on_filled_model - on_fresh_model)
+    stage.recorder.fact("그레이디언트를 더함", yes_or_no(bool(on_fresh_model.ne(0).any())))
 
 
 @driver.scenario("held", "그레이디언트를 받지 않지만 이미 가진 매개변수", check="keeps")
 def _held(stage: Stage) -> None:
     """Fill all gradients, and record what is left on parameters to which no new one flows.
 
-    A program that clears first loses the gradients of these parameters. Only whether they are there is recorded: one
-    that scales old gradients passes here, and differs in `keeps`.
+    A program that clears first loses the gradients of these parameters. Only whether they are there is recorded, so a
+    program that scales old gradients passes here, and differs in `keeps`.
     """
     case, untouched = _case_with_untouched(stage)
     fill_gradients(stage.env, case.model)
@@ -128,12 +131,12 @@ def _held(stage: Stage) -> None:
         stage.recorder.claim(f"{name} 매개변수의 그레이디언트", "남음" if left else "지워짐", witness)
 
 
-add_usual(driver, _case, _add, checks={"modes": "modes"})
+add_usual(driver, _case, _call_once, checks={"modes": "modes"})
 
 
 @driver.scenario("once", "배치 정규화가 있는 모델", check="modes")
 def _once(stage: Stage) -> None:
-    """Record BatchNorm's running statistics after one call.
+    """Record BatchNorm's running statistics after one call, with a model in train mode.
 
     A program that makes a second forward pass, for the loss, moves BatchNorm's running statistics twice.
     """
@@ -153,4 +156,4 @@ def _returns(stage: Stage) -> None:
         stage.recorder.returned(case.call(*case.data[number]))
 
 
-add_usual(driver, _case, _add, checks={"quiet": "returns"})
+add_usual(driver, _case, _call_once, checks={"quiet": "returns"})

@@ -6,7 +6,7 @@ Promises of the exercise, and the scenarios that check them:
     an empty list for a loss without a graph: `no-graph`
     an answer in reasonable time, whatever the number of paths: `diamonds`
 
-Which operations a graph holds follows from the seed, so that its names cannot be written down beforehand.
+The seed decides which operations a graph consists of, so that the names of its nodes cannot be written down beforehand.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.exercises.five_line_step._diamond_graph import MAX_QUESTIONS, diamond_loss
+from grader.exercises.five_line_step._diamond_graph import MAX_QUESTIONS, DiamondGraph
 from grader.exercises.fixtures.classifiers import Net, batches, loss_function, mlp
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.values import type_name
@@ -41,12 +41,12 @@ _OPERATIONS = (
 )
 """Operations of which each leaves a graph node of its own kind."""
 _MAX_NAME_CHARS, _MAX_NAMES, _MAX_ITEMS = 200, 100, 600
-"""A right program returns short names of a few kinds. What a wrong one returns is cut: characters of a name, distinct
-names that are recorded, and items of a list that are looked at."""
+"""Limits for what a wrong program returns: characters of a name, distinct names that are recorded, items of a list that
+are looked at. Right programs stay far below: they return a few short names."""
 
 
 def _draw_operations(env: Env, count: int, salt: str) -> list[Any]:
-    """Return `count` different operations, which follow from the seed."""
+    """Return `count` different operations, which the seed and `salt` decide."""
     order = torch.randperm(len(_OPERATIONS), generator=env.generator(salt))
     return [_OPERATIONS[number] for number in order[:count].tolist()]
 
@@ -58,16 +58,16 @@ def _make_leaf(env: Env, salt: str, *shape: int) -> Tensor:
 
 
 def _chain_graph(env: Env, model: Net) -> Tensor:
-    """Return the loss of a model, with operations that follow from the seed between model and loss."""
-    (batch,) = batches(env, (4,))
-    outputs = model(batch[0])
+    """Return the loss of a model, with three drawn operations between the model and the loss function."""
+    ((inputs, labels),) = batches(env, (4,))
+    outputs = model(inputs)
     for operation in _draw_operations(env, 3, "chain"):
         outputs = operation(outputs)
-    return loss_function(env)(outputs, batch[1])
+    return loss_function(env)(outputs, labels)
 
 
 def _branching_graph(env: Env) -> Tensor:
-    """Return a loss at which two branches meet, of which both use `shared`.
+    """Return a loss at which two branches meet, which both use the tensor `shared`.
 
     The second branch has nodes of its own, which a walk misses if it follows only the first of each node's next nodes.
     """
@@ -90,7 +90,7 @@ def _deep_graph(env: Env) -> Tensor:
 
 
 def _distinct_names(value: object) -> list[str]:
-    """Return the distinct names in what the function returned, sorted; an empty list if that is no collection.
+    """Return the distinct names in a returned list, tuple or set, sorted; an empty list for any other value.
 
     The type of the collection and its order are judged in the scenario `types` only.
     """
@@ -105,9 +105,10 @@ def _call(stage: Stage, loss: Tensor) -> object:
 
 @driver.scenario("chain", "한 줄로 이어진 그래프")
 def _chain(stage: Stage) -> None:
-    """Ask twice for the nodes of a graph without branches.
+    """Ask twice for the nodes of a model's loss; record both answers, and whether there are gradients afterwards.
 
-    A program that calls `backward()` leaves gradients; one that remembers nodes between calls misses them later.
+    A program that calls `backward()` leaves gradients; one that remembers visited nodes between calls misses them in
+    the second call.
     """
     model = mlp(stage.env)
     loss = _chain_graph(stage.env, model)
@@ -119,13 +120,13 @@ def _chain(stage: Stage) -> None:
 
 @driver.scenario("types", "반환값의 모양", check="chain")
 def _types(stage: Stage) -> None:
-    """Record the types and the order of the returned names, with a graph that follows from the seed.
+    """Record the returned value's type and its items' types, and whether the names are sorted and distinct.
 
     A program that returns a set, leaves the names unsorted or repeats one shows here.
 
-    The order itself is not recorded, because that of `list(set)` differs between processes. Of the first ten nodes of a
-    walk only the last has a kind that came before. So there are names to sort even for a walk that ends at the second
-    node of a kind.
+    The order itself is not recorded, because that of `list(set)` differs between processes. From the loss, a walk meets
+    nine nodes of different names; only the tenth repeats one. So there are names to sort even for a program that stops
+    there.
     """
     loss = _chain_graph(stage.env, mlp(stage.env)) * 2.0
     for operation in _draw_operations(stage.env, 8, "types"):
@@ -163,16 +164,16 @@ def _frozen(stage: Stage) -> None:
 
 @driver.scenario("diamonds", "갈라졌다 만나기를 40번 되풀이하는 그래프", check="branches")
 def _diamonds(stage: Stage) -> None:
-    """Ask for the nodes of a graph that parts and joins again 40 times, one after the other.
+    """Ask for the nodes of a graph that parts and joins again 40 times in a row.
 
     A program that does not remember visited nodes would follow 2**40 paths. So the graph counts how often its nodes are
     asked for their next nodes; after too many questions they have none, so that the program ends (`_diamond_graph.py`).
     """
-    loss, questions_asked = diamond_loss(stage.env)
-    stage.recorder.fact("노드", [*_distinct_names(_call(stage, loss))])
+    graph = DiamondGraph(stage.env)
+    stage.recorder.fact("노드", [*_distinct_names(_call(stage, graph.loss))])
     stage.recorder.fact(
         "노드마다 다음 노드를 물어본 횟수",
-        "몇 번" if questions_asked() <= MAX_QUESTIONS else "너무 많아서 멈춤",
+        "몇 번" if graph.questions_asked <= MAX_QUESTIONS else "너무 많아서 멈춤",
     )
 
 

@@ -10,7 +10,8 @@ Promises of the exercise, and the scenarios that check them:
     modes are restored also if the loader raises, or Ctrl+C stops the call: `loader-fails`, `never-starts`
     a tuple of two floats: `types`; nothing is printed: `quiet`
 
-Scenarios about modes and graphs compare no returned numbers, and those about numbers compare no modes.
+Scenarios about modes and graphs compare no returned numbers, and those about numbers compare no modes, so that a
+mistake in the ones costs no points of the others.
 """
 
 import copy
@@ -42,18 +43,18 @@ from grader.observe.wording import RETURN_TYPES, fact_of_modes_left, true_or_fal
 
 driver = Driver("evaluate")
 
-_LOSS, _ACCURACY = 0, 1
-"""Indices of the returned numbers."""
+_LOSS_INDEX, _ACCURACY_INDEX = 0, 1
+"""Where the two numbers stand in the returned tuple."""
 
 
 def _labelled_batches(
     env: Env, model: Net, sizes: tuple[int, ...], *, all_correct: bool = False
 ) -> list[Batch]:
-    """Return batches whose labels are chosen by what the model predicts: it is right about all samples, or about some.
+    """Return batches about which the model is right in all samples, or in some: their labels follow its predictions.
 
-    About some, it is right about 4 of 9, 3 of 8, 1 of 1 and 1 of 5 samples if the sizes are 9, 8, 1 and 5. So the
-    accuracy is not 0, where a percentage would pass; it is not the mean of the batches' accuracies; and few wrong ways
-    to count give the same number.
+    In some means in 4 of 9, 3 of 8, 1 of 1 and 1 of 5 samples if the sizes are 9, 8, 1 and 5. So the accuracy is not
+    0, where a percentage would pass; it is not the mean of the batches' accuracies; and few wrong ways to count give
+    the same number.
     """
     examined = copy.deepcopy(model).eval()
     data = batches(env, sizes)
@@ -67,20 +68,22 @@ def _labelled_batches(
 
 
 def _evaluate(stage: Stage, model: Net, loader: Iterable[Batch] | None = None) -> object:
-    """Call the learner's function once, over `loader` or else over two small batches, and return its result."""
+    """Call the learner's function once, over `loader` or else over two small batches, and return its result.
+
+    Record, too, whether it made a forward pass: a function that does nothing leaves everything as it was.
+    """
     recorder = stage.recorder
     if model.observer is None:
         recorder.watch(model, states=False)
     if loader is None:
         loader = batches(stage.env, (4, 2))
     value = recorder.call(stage.student("evaluate"), model, loss_function(stage.env), loader)
-    # A function that does nothing leaves everything as it was, so require a forward pass.
     recorder.fact("순전파를 함", yes_or_no(bool(recorder.forward_notes.modes)))
     return value
 
 
 def _record_number(stage: Stage, index: int, name: str, value: object) -> None:
-    """Record the number at `index` of a returned tuple or list; an empty array if it has fewer numbers.
+    """Record the number at `index` of a returned tuple or list under `name`; an empty array if it has fewer numbers.
 
     A single number counts as a tuple of one.
     """
@@ -94,9 +97,12 @@ def _evaluate_uneven(
     *,
     all_correct: bool = False,
 ) -> object:
-    """Evaluate on a loader of batches of unlike sizes, and return the result.
+    """Evaluate an `mlp` on batches of unlike sizes, and return what the learner's function returned.
 
-    If `all_correct`, the model is right about every sample.
+    Args:
+        stage: the scenario's stage.
+        make_loader: makes the loader of the batches.
+        all_correct: let the model be right about every sample; otherwise about some (see `_labelled_batches`).
     """
     model = mlp(stage.env).eval()
     # For a single sample, `argmax()` equals `argmax(dim=1)`, so a program that forgets `dim=1` is right about one batch
@@ -114,7 +120,7 @@ def _values(stage: Stage) -> None:
 
     A program that takes the mean of the batches' means weighs a small batch too much.
     """
-    _record_number(stage, _LOSS, "손실", _evaluate_uneven(stage))
+    _record_number(stage, _LOSS_INDEX, "손실", _evaluate_uneven(stage))
 
 
 @driver.scenario("accuracy", "정확도", check="values", atol=FLOAT32_ATOL)
@@ -123,20 +129,20 @@ def _accuracy(stage: Stage) -> None:
 
     A program that averages over batches, returns percent or forgets `dim=1` gives another accuracy.
     """
-    _record_number(stage, _ACCURACY, "정확도", _evaluate_uneven(stage))
+    _record_number(stage, _ACCURACY_INDEX, "정확도", _evaluate_uneven(stage))
 
 
 @driver.scenario("once", "한 번만 돌 수 있는 loader", check="values", atol=FLOAT32_ATOL)
 def _once(stage: Stage) -> None:
     """Record the loss and the accuracy with a loader that can be read only once.
 
-    A program that reads its loader twice finds nothing the second time: it shows in the loss or the accuracy, whichever
-    it computes then. One that rounds the accuracy down by floor division passes, because the model is right about every
-    sample: this tells it apart from other mistakes.
+    A program that reads its loader twice finds nothing the second time, and so returns another loss or accuracy,
+    whichever it computes then. The model is right about every sample: a program that rounds the accuracy down by floor
+    division, another known mistake, is right here, so that the two can be told apart.
     """
     value = _evaluate_uneven(stage, OneTimeLoader, all_correct=True)
-    _record_number(stage, _LOSS, "손실", value)
-    _record_number(stage, _ACCURACY, "정확도", value)
+    _record_number(stage, _LOSS_INDEX, "손실", value)
+    _record_number(stage, _ACCURACY_INDEX, "정확도", value)
 
 
 def _case(stage: Stage) -> Case:
@@ -197,11 +203,10 @@ def _no_graph(stage: Stage) -> None:
     stage.recorder.claim("순전파", [*stage.recorder.forward_notes.graphs], witness.graphs())
 
 
-def _record_training_state(stage: Stage, model: Net, when: str) -> None:
-    """Record whether training can go on.
+def _record_if_training_can_go_on(stage: Stage, model: Net, when: str) -> None:
+    """Record whether gradients are switched on, all parameters are trainable, and none holds a gradient.
 
-    It can if gradients are switched on, all parameters are trainable, and none holds a gradient. The names of all
-    recorded facts begin with `when`, a Korean phrase.
+    The names of all recorded facts begin with `when`, a Korean phrase.
     """
     recorder = stage.recorder
     recorder.fact(f"{when} 그레이디언트 계산", "켜짐" if torch.is_grad_enabled() else "꺼짐")
@@ -220,7 +225,7 @@ def _trains_on(stage: Stage) -> None:
     """
     model = mlp(stage.env)
     _evaluate(stage, model)
-    _record_training_state(stage, model, "평가한 뒤의")
+    _record_if_training_can_go_on(stage, model, "평가한 뒤의")
     torch.set_grad_enabled(True)  # whatever the learner's function left
     frozen = mlp(stage.env, "frozen")
     frozen.layers[0].requires_grad_(False)
@@ -246,7 +251,7 @@ def _restores(stage: Stage) -> None:
             _evaluate(stage, model)
             stage.recorder.append_fact(after, mode_words(model))
             witness_numbers += witness.modes_left(model)
-            torch.set_grad_enabled(True)
+            torch.set_grad_enabled(True)  # whatever the learner's function left
         stage.recorder.array(after, witness_numbers)
 
 
@@ -261,7 +266,7 @@ def _submodules(stage: Stage) -> None:
         after, witness = fact_of_modes_left(mode_words(model)), ForwardWitness(stage.env, model)
         _evaluate(stage, model)
         stage.recorder.claim(after, mode_words(model), witness.modes_left(model))
-        torch.set_grad_enabled(True)
+        torch.set_grad_enabled(True)  # whatever the learner's function left
 
 
 # ---- loaders that fail ---------------------------------------------------------------------------
@@ -277,31 +282,35 @@ class BrokenLoader(Exception):
 def _record_failure(
     stage: Stage, model: Net, error_type: type[BaseException], loader: Iterable[Batch], when: str
 ) -> None:
-    """Evaluate on a loader that raises `error_type`; record the exception that comes out, the modes, and what is left.
+    """Evaluate on a loader that raises; record what comes out, the modes, and whether training can go on.
 
-    The model is put into train mode first. The names of all recorded facts begin with `when`, a Korean phrase.
-    Gradients are switched on afterwards.
+    Args:
+        stage: the scenario's stage.
+        model: the model. It is put into train mode first.
+        error_type: type of the exception that the loader raises.
+        loader: the loader.
+        when: Korean phrase with which the names of all recorded facts begin.
     """
     model.train()
     witness = ForwardWitness(stage.env, model)
     arguments = (model, loss_function(stage.env), loader)
     stage.recorder.record_raised(error_type, f"{when} 예외", stage.student("evaluate"), *arguments)
     stage.recorder.claim(f"{when} 모드", mode_words(model), witness.modes_left(model))
-    _record_training_state(stage, model, when)
-    torch.set_grad_enabled(True)
+    _record_if_training_can_go_on(stage, model, when)
+    torch.set_grad_enabled(True)  # whatever the learner's function left
 
 
 @driver.scenario("loader-fails", "loader가 오류를 낼 때")
 def _loader_fails(stage: Stage) -> None:
-    """Evaluate on a loader that works, then on three that raise after two batches; record the modes after each failure.
+    """Evaluate on a loader that works, then on three that raise after two batches; record what each failure leaves.
 
-    A program without `finally` leaves the model in eval mode. One with `except Exception` does so only after Ctrl+C
-    (`KeyboardInterrupt`).
+    A program without `finally` leaves the model in eval mode. One that restores modes in `except Exception` does so
+    only after Ctrl+C (`KeyboardInterrupt`).
     """
     model = norm_dropout_mlp(stage.env)
     model.train()
     _evaluate(stage, model)
-    torch.set_grad_enabled(True)
+    torch.set_grad_enabled(True)  # whatever the learner's function left
 
     def loader(error_type: type[BaseException]) -> Iterator[Batch]:
         yield from batches(stage.env, (4, 3))
@@ -321,14 +330,14 @@ class _NeverStarts:
 
 @driver.scenario("never-starts", "첫 배치도 주지 못하는 loader", check="loader-fails")
 def _never_starts(stage: Stage) -> None:
-    """Let the loader raise before its first batch, and record the modes afterwards.
+    """Let the loader raise before its first batch, and record what that leaves.
 
     A program that begins its `try` only inside the loop does not restore modes if `iter(loader)` raises.
     """
     _record_failure(
         stage, norm_dropout_mlp(stage.env), BrokenLoader, _NeverStarts(), "loader를 열지 못한 뒤의"
     )
-    # A program that only reads the loader passes the above, so require a forward pass.
+    # A program that only reads the loader passes the above, so let another evaluation record a forward pass.
     _evaluate(stage, norm_dropout_mlp(stage.env))
 
 

@@ -3,7 +3,7 @@
 Promises of the exercise, and the scenarios that check them:
     one update for each batch, with cleared gradients: `sgd`, `adamw`, `float32`
     train mode at the start of each epoch: `modes`, `modes-never-clears`; a model that came in train mode is left in
-        it: `modes-after`
+    train mode: `modes-after`
     a list of each epoch's loss, weighted by samples: `losses`, `types`
     a loader without a length is enough: `length`; nothing is printed: `quiet`
     `zero_grad=False` never clears: `never-clears`
@@ -51,17 +51,17 @@ _SIZES = (4, 4, 4, 1)
 
 
 def _problem(env: Env) -> Problem:
-    """Return model, batches and loss, for the recipe of an update."""
+    """Return model, batches and loss as in a case, for the recipe of its updates."""
     return Problem(mlp(env), batches(env, _SIZES), loss_function(env))
 
 
-def _epochs(env: Env) -> int:
+def _epoch_count(env: Env) -> int:
     """Return the number of epochs: three or four, by the seed."""
     return 3 + env.number("epochs") % 2
 
 
 def _case(stage: Stage, sizes: Sequence[int] = _SIZES, make_optimizer: MakeOptimizer = sgd) -> Case:
-    """Return a case whose batches are to be given as one loader."""
+    """Return a case with an `mlp` and a batch of each size; the caller makes one loader of the batches."""
     return classifier_case(stage, "fit", sizes, make_optimizer)
 
 
@@ -69,10 +69,10 @@ def _case(stage: Stage, sizes: Sequence[int] = _SIZES, make_optimizer: MakeOptim
 def _sgd(stage: Stage) -> None:
     """Train for several epochs with SGD; how many follows from the seed.
 
-    A program that does not clear, clears only once an epoch or trains one epoch makes other updates.
+    A program that does not clear, clears only once an epoch, or trains for one epoch only makes other updates.
     """
     case = _case(stage).watch()
-    case.call(SizedLoader(case.data), _epochs(stage.env))
+    case.call(SizedLoader(case.data), _epoch_count(stage.env))
 
 
 add_usual(
@@ -91,18 +91,18 @@ def _adamw(stage: Stage) -> None:
     from the number of updates so far, so a program may read the loader once more, only to count its samples.
     """
     case = _case(stage, make_optimizer=adamw).watch()
-    updates: list[None] = []
+    updates: list[None] = []  # one entry for each update so far
     case.opt.register_step_post_hook(lambda *_: updates.append(None))
     loader = SizedLoader(case.data, choose_first=lambda: len(updates) // len(_SIZES))
-    record_sequence(stage.recorder, case.call(loader, _epochs(stage.env)))
+    record_sequence(stage.recorder, case.call(loader, _epoch_count(stage.env)))
 
 
 @driver.scenario("modes", "에폭마다 학습 모드")
 def _modes(stage: Stage) -> None:
-    """Record the modes at the forward passes of two epochs.
+    """Train three models for two epochs each, and record the modes at the forward passes.
 
-    The model comes in eval mode, or partly so, and the loader puts it into eval mode again after each epoch. A program
-    that calls `model.train()` never, or once before its epochs, trains in eval mode.
+    The models come in eval mode, or partly so, and the loader puts them into eval mode again after each epoch. A
+    program that calls `model.train()` never, or once before its epochs, trains in eval mode.
     """
     env, recorder = stage.env, stage.recorder
     witness_numbers: list[float] = []
@@ -135,7 +135,7 @@ def _modes_without_clearing(stage: Stage) -> None:
 def _modes_after(stage: Stage) -> None:
     """Hand over a model in train mode, and record the modes after the call.
 
-    A program that ends with `model.eval()` does not leave train mode. One that restores the mode it found does.
+    A program that ends with `model.eval()` leaves eval mode. One that restores the modes it found is right, too.
     """
     case = _case(stage, (4,)).watch_model()
     witness = ForwardWitness(stage.env, case.model)
@@ -151,32 +151,38 @@ class _EpochLoader(Loader):
     samples, changes nothing.
     """
 
-    def __init__(self, epochs: Sequence[Sequence[Batch]], forward_passes: Callable[[], int]) -> None:
+    def __init__(self, epochs: Sequence[Sequence[Batch]], count_forward_passes: Callable[[], int]) -> None:
+        """Create a loader.
+
+        Args:
+            epochs: the batches of each epoch.
+            count_forward_passes: returns the number of forward passes so far.
+        """
         super().__init__(epochs[0])
         self._epochs = epochs
-        self._forward_passes = forward_passes
+        self._count_forward_passes = count_forward_passes
 
     def __iter__(self) -> Iterator[Batch]:
-        epoch = self._forward_passes() // len(self.batches)
+        epoch = self._count_forward_passes() // len(self.batches)
         yield from self._epochs[min(epoch, len(self._epochs) - 1)]
 
     def __len__(self) -> int:
         return len(self.batches)
 
 
-def _losses_without_updates(stage: Stage) -> Any:
-    """Call the learner's function with learning rates of 0, and return its result.
+def _fit_without_moving(stage: Stage) -> Any:
+    """Call the learner's function with learning rates of 0, and return the losses that it returned.
 
-    The model never moves, so a wrong update changes no loss. Each epoch has different batches.
+    The model never moves, so a wrong update changes no loss. Each epoch has different batches, and so another loss.
     """
     env, recorder = stage.env, stage.recorder
     model = mlp(env)
     opt = zero_rate_sgd(model)
     recorder.watch(model, opt, states=False)
     epochs = [batches(env, _SIZES, f"epoch {number}") for number in range(3)]
-    epochs_asked = 2 + env.number() % 2  # the number of losses follows from the seed
+    epoch_count = 2 + env.number() % 2  # so that the number of losses follows from the seed
     loader = _EpochLoader(epochs, lambda: len(recorder.training_at_forward))
-    return recorder.call(stage.student("fit"), model, opt, loss_function(env), loader, epochs_asked)
+    return recorder.call(stage.student("fit"), model, opt, loss_function(env), loader, epoch_count)
 
 
 @driver.scenario("losses", "에폭 손실", atol=FLOAT32_ATOL)
@@ -185,8 +191,8 @@ def _losses(stage: Stage) -> None:
 
     A program that averages over batches, sums up or returns only the last batch's loss gives other numbers.
     """
-    history = _losses_without_updates(stage)
-    items = items_of(history)[:50]
+    history = _fit_without_moving(stage)
+    items = items_of(history)[:50]  # a wrong program may return an endless list
     stage.recorder.array("에폭 손실", torch.tensor([as_number(item) for item in items], dtype=torch.float64))
 
 
@@ -196,14 +202,14 @@ def _types(stage: Stage) -> None:
 
     A program that returns tensors, or something else than a list, shows.
     """
-    record_types(stage.recorder, _losses_without_updates(stage))
+    record_types(stage.recorder, _fit_without_moving(stage))
 
 
 @driver.scenario("length", "길이가 없는 loader", check="losses")
 def _length(stage: Stage) -> None:
-    """Give a loader without a length.
+    """Give a loader without a length, and record whether the call raises a TypeError.
 
-    A program that calls `len(loader)` raises a TypeError.
+    A program that calls `len(loader)` raises one.
     """
     case = _case(stage, (4, 1))
     # Recorded as a fact, not as a failure: feedback then names the mistake behind it (a mean over `len(loader)`), not
@@ -221,7 +227,7 @@ add_usual(
 
 @driver.scenario("never-clears", "zero_grad=False", problem=_problem)
 def _never_clears(stage: Stage) -> None:
-    """Make two calls that must not clear gradients, and record whether some are left.
+    """Make two calls that must not clear gradients, and record the updates and whether gradients are left.
 
     The gradients that the last update leaves go into the next call's first update. A program that ignores
     `zero_grad=False`, or clears at the start or end of a call, makes other updates.
@@ -234,7 +240,7 @@ def _never_clears(stage: Stage) -> None:
 
 @driver.scenario("memory", "살아 있는 계산 그래프", watches_memory=True)
 def _memory(stage: Stage) -> None:
-    """Measure how much of the batches' graphs is alive at the same time.
+    """Record whether graphs of earlier batches pile up, and whether any graph outlives the call.
 
     A program that adds up losses without `.item()` keeps their graphs, which pile up batch by batch.
     """

@@ -1,10 +1,10 @@
-"""Driver of `mend_step`, a step on a mini-batch of which learners get four lines and look for the fifth.
+"""Driver of `mend_step`, an update on a mini-batch of which learners get four lines and add the missing fifth.
 
 Promises of the exercise, and the scenarios that check them:
     one update on the mini-batch, after which its gradients no longer count: `sgd`
 """
 
-from grader.exercises.five_line_step._steps import step_case, step_problem
+from grader.exercises.five_line_step._step_case import step_case, step_problem
 from grader.exercises.fixtures.classifiers import scale_rates
 from grader.observe.play import Driver, Stage
 

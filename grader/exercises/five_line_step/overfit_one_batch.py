@@ -5,7 +5,7 @@ Promises of the exercise, and the scenarios that check them:
     it ends at the first loss at or below `target`: `stops`, `equal`, `at-once`; a NaN loss does not end it: `never`
     at most `max_steps` updates, and no loss is measured after them: `never`, `no-steps`
     a list of floats: `types`; nothing is printed: `quiet`
-    train mode while it measures, each module's mode restored: `train-mode`, `modes`; whatever `loss_fn` raises: `fails`
+    train mode while it measures: `train-mode`; each module's mode restored: `modes`, also if `loss_fn` raises: `fails`
     gradients from before do not count, and none are left: `before`, `leftover`
 
 In scenarios about stopping, the loss function returns the numbers of a list one after the other, whatever the model
@@ -46,14 +46,15 @@ driver = Driver("overfit_one_batch")
 _UNREACHABLE_TARGET = -1.0
 """A target below every loss: all `max_steps` updates are made."""
 _SCRIPTED_LOSSES = (2.0, 1.5, 1.75, 1.0, 0.5, 0.75, 0.25, 0.125)
-"""Losses that a `_ScriptedLoss` returns, one for each call. They rise twice: a program that stops at a rise shows."""
+"""Losses that a `_ScriptedLoss` returns by default, one for each call. They rise twice, so that a program which stops
+at a rise shows."""
 
 
 class _ScriptedLoss:
     """A loss function that returns the next number of a list at each call, with the gradient of the true loss."""
 
     def __init__(self, loss_fn: LossFn, numbers: Sequence[float] = _SCRIPTED_LOSSES) -> None:
-        """Create it from the true loss function and the numbers; after the last number, it returns that one again."""
+        """Create it from the true loss function and the numbers; calls after the last number return that one again."""
         self._loss_fn = loss_fn
         self._numbers = numbers
         self._calls = 0
@@ -66,7 +67,7 @@ class _ScriptedLoss:
 
 
 def _case(stage: Stage, model: Net | None = None, sizes: Sequence[int] = (6,)) -> Case:
-    """Return a case with a batch of each size; the model is an `mlp` unless one is given."""
+    """Return a case with a batch of each size, by default one batch; the model is an `mlp` unless one is given."""
     model = model or mlp(stage.env)
     data = batches(stage.env, sizes)
     return Case(stage, "overfit_one_batch", model, sgd(model), loss_function(stage.env), data)
@@ -75,7 +76,10 @@ def _case(stage: Stage, model: Net | None = None, sizes: Sequence[int] = (6,)) -
 def _overfit(
     case: Case, data: Sequence[Batch], *, target: float = _UNREACHABLE_TARGET, max_steps: int = 3
 ) -> object:
-    """Make a call with the first batch of `data`, which is a list because `add_usual` hands over lists of batches."""
+    """Make a call with the first batch of `data`, and return its result.
+
+    `data` is a list because `add_usual` hands over lists of batches.
+    """
     return case.call(*data[0], target=target, max_steps=max_steps)
 
 
@@ -84,7 +88,7 @@ def _overfit(
 
 @driver.scenario("sgd", "같은 배치로 여러 번 업데이트")
 def _sgd(stage: Stage) -> None:
-    """Make two calls, each with a batch of its own; how many updates the second makes follows from the seed.
+    """Make two calls, each with a batch of its own; how many updates the second is to make follows from the seed.
 
     A program that does not clear gradients, or makes one update too many or too few, leaves other parameters.
     """
@@ -107,15 +111,21 @@ def _call_with_scripted_losses(
 
     Record the returned losses and the numbers of updates and forward passes. The listed losses and the target are
     scaled by a power of two that follows from the seed, so that no loss can be known beforehand.
+
+    Args:
+        stage: the scenario's stage.
+        target: the function's `target`, before scaling.
+        max_steps: the function's `max_steps`.
+        numbers: the losses, before scaling.
     """
     scale = 2.0 ** -(stage.env.number("scale") % 7)
     case, recorder = _case(stage), stage.recorder
     recorder.watch(case.model, case.opt, states=False)
-    updates: list[None] = []
+    updates: list[None] = []  # one entry for each update so far
     case.opt.register_step_post_hook(lambda *_: updates.append(None))
     case.loss_fn = _ScriptedLoss(case.loss_fn, [scale * number for number in numbers])
     losses = _overfit(case, case.data, target=scale * target, max_steps=max_steps)
-    # A wrong program may return an endless list; a right one returns at most seven losses.
+    # A wrong program may return a very long list; a right one returns at most seven losses.
     measured = [as_number(item) for item in items_of(losses)[:50]]
     recorder.array("잰 손실", torch.tensor(measured, dtype=torch.float64))
     recorder.fact("업데이트 횟수", len(updates))
@@ -137,7 +147,7 @@ def _equal(stage: Stage) -> None:
 
 @driver.scenario("at-once", "처음부터 target보다 낮을 때", check="stops")
 def _at_once(stage: Stage) -> None:
-    """Begin below the target. A program that updates before it looks at the loss makes one update too many."""
+    """Return a first loss below the target. A program that updates before it looks at the loss makes an update."""
     _call_with_scripted_losses(stage, target=3.0)
 
 
@@ -145,8 +155,8 @@ def _at_once(stage: Stage) -> None:
 def _never(stage: Stage) -> None:
     """Never reach the target, and return NaN as the third loss. A program that loops `while loss > target` ends there.
 
-    NaN is not at or below the target, so a right program goes on. How many updates are allowed follows from the seed,
-    so that the counts cannot be written down beforehand.
+    NaN is not at or below the target, so a right program goes on. `max_steps` follows from the seed, so that the counts
+    cannot be written down beforehand.
     """
     numbers = (*_SCRIPTED_LOSSES[:2], float("nan"), *_SCRIPTED_LOSSES[3:])
     max_steps = 4 + stage.env.number("steps") % 2
@@ -155,12 +165,11 @@ def _never(stage: Stage) -> None:
 
 @driver.scenario("no-steps", "max_steps가 0일 때", check="losses")
 def _no_steps(stage: Stage) -> None:
-    """Allow no update. A program that measures before it looks at `max_steps` returns a loss instead of no losses."""
+    """Allow no update. A program that measures before it looks at `max_steps` returns one loss instead of none."""
     record_types(stage.recorder, _call_with_scripted_losses(stage, target=_UNREACHABLE_TARGET, max_steps=0))
 
 
-# Here and not above, because scenarios are listed in the order in which they are added. `target` stays the default of
-# `_overfit`, which is out of reach, so all `max_steps` updates are made.
+# Not beside `float32`, because scenarios are listed in the order in which they are added.
 add_usual(driver, _case, _overfit, checks={"types": "losses", "quiet": "losses"})
 
 
@@ -200,9 +209,9 @@ def _modes(stage: Stage) -> None:
 
 
 class BrokenLoss(Exception):
-    """Raised by `_FailingLoss`: a class of our own, which an `except (OSError, ValueError)` does not catch.
+    """An exception of a loss function: a class of our own, which an `except (OSError, ValueError)` does not catch.
 
-    Learners read its name, because the type of what comes out is recorded.
+    Learners read its name, because the type of the exception that comes out is recorded.
     """
 
 
@@ -223,10 +232,10 @@ class _FailingLoss:
 
 @driver.scenario("fails", "loss_fn이 오류를 낼 때", check="modes")
 def _fails(stage: Stage) -> None:
-    """Let the loss function raise at its second call, and record what comes out and the modes afterwards.
+    """Let the loss function raise at its second call, and record which exception comes out and the modes afterwards.
 
     A program without `finally` leaves the model in train mode; another may swallow the exception. Ctrl+C arrives as a
-    `KeyboardInterrupt`, which `except Exception` does not see.
+    `KeyboardInterrupt`, which `except Exception` does not catch.
     """
     failures: tuple[tuple[type[BaseException], str], ...] = (
         (BrokenLoss, "오류가 난"),
@@ -248,7 +257,7 @@ def _fails(stage: Stage) -> None:
 
 @driver.scenario("leftover", "끝난 뒤의 그레이디언트")
 def _leftover(stage: Stage) -> None:
-    """Leave the function by each of its exits, and record whether gradients are left.
+    """Let the function end in each of four ways, with gradients from before, and record whether gradients are left.
 
     A program that does not clear at each exit leaves gradients, its own or those from before the call.
     """

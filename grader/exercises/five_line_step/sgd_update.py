@@ -1,4 +1,4 @@
-"""Driver of `sgd_update`, which does by hand the step of an SGD without momentum.
+"""Driver of `sgd_update`, which does by hand what `opt.step()` does in an SGD without momentum.
 
 Promises of the exercise, and the scenarios that check them:
     `p - lr * p.grad` for every parameter: `moves`, `large`
@@ -20,7 +20,7 @@ from grader.observe.wording import true_or_false, yes_or_no
 
 driver = Driver("sgd_update")
 
-_LARGE = 300.0
+_ENLARGEMENT = 300.0
 """Factor on the gradients: nearly all components are then beyond ±1, most of them far beyond, where a clamp shows."""
 
 
@@ -29,7 +29,7 @@ def _update_twice(
     change_gradients: Callable[[Sequence[nn.Parameter]], None] = lambda _: None,
     *,
     as_argument: Callable[[Sequence[nn.Parameter]], Iterable[nn.Parameter]] = iter,
-    records_values: bool = True,
+    compares_values: bool = True,
 ) -> list[nn.Parameter]:
     """Call the function twice, each time after a backward pass; record what it did, and return the parameters.
 
@@ -40,20 +40,21 @@ def _update_twice(
         change_gradients: changes the parameters' gradients before each update; by default nothing.
         as_argument: turns the list of parameters into the function's argument; by default into an iterator, which
             can be read only once.
-        records_values: record the parameters after each update; False: whether any of them moved, and what must stay.
+        compares_values: record the parameters' values. If False, record instead whether any parameter moved, and
+            whether gradients and `requires_grad` stayed as they were.
     """
     env, recorder = stage.env, stage.recorder
     model, loss_fn = mlp(env), loss_function(env)
     parameters = list(model.parameters())
-    recorder.watch(model, states=records_values)
+    recorder.watch(model, states=compares_values)
     for (xb, yb), lr in zip(batches(env, (6, 4)), (0.3, 0.05), strict=True):
-        start = [p.detach().clone() for p in parameters]
+        before = [p.detach().clone() for p in parameters]
         loss_fn(model(xb), yb).backward()
         change_gradients(parameters)
         gradients = [None if p.grad is None else p.grad.clone() for p in parameters]
         recorder.call(stage.student("sgd_update"), as_argument(parameters), lr)
-        if not records_values:
-            _record_what_must_stay(recorder, parameters, start, gradients)
+        if not compares_values:
+            _record_what_must_stay(recorder, parameters, before, gradients)
         appeared = any(
             grad is None and p.grad is not None for p, grad in zip(parameters, gradients, strict=True)
         )
@@ -61,7 +62,7 @@ def _update_twice(
         for parameter in parameters:
             parameter.grad = None
             if parameter.is_leaf:
-                # The next backward pass needs it, should the function have switched it off; `leaves` records that.
+                # The next backward pass needs it. If the function switched it off, the scenario `leaves` records that.
                 parameter.requires_grad_()
     pairs = zip(parameters, model.parameters(), strict=True)
     recorder.fact("모델의 매개변수", "같은 텐서" if all(p is q for p, q in pairs) else "다른 텐서")
@@ -71,20 +72,20 @@ def _update_twice(
 def _record_what_must_stay(
     recorder: Recorder,
     parameters: Sequence[nn.Parameter],
-    start: Sequence[torch.Tensor],
+    before: Sequence[torch.Tensor],
     gradients: Sequence[torch.Tensor | None],
 ) -> None:
     """Record whether gradients and `requires_grad` stayed as they were, and whether any parameter moved.
 
-    The latter because a function that does nothing leaves everything as it was, too.
+    Whether one moved is recorded because a function that does nothing leaves everything as it was, too.
 
     Args:
         recorder: the scenario's recorder.
         parameters: the parameters after an update.
-        start: their values before it.
+        before: their values before it.
         gradients: their gradients before it.
     """
-    has_moved = any(not torch.equal(p, before) for p, before in zip(parameters, start, strict=True))
+    has_moved = any(not torch.equal(p, old) for p, old in zip(parameters, before, strict=True))
     recorder.append_fact("매개변수가 움직임", yes_or_no(has_moved))
     are_kept = all(_is_unchanged(p.grad, grad) for p, grad in zip(parameters, gradients, strict=True))
     recorder.append_fact("그레이디언트", "그대로" if are_kept else "바뀜")
@@ -104,17 +105,17 @@ def _remove_some_gradients(parameters: Sequence[nn.Parameter]) -> None:
 
 
 def _enlarge_gradients(parameters: Sequence[nn.Parameter]) -> None:
-    """Multiply all gradients by `_LARGE`."""
+    """Multiply all gradients by `_ENLARGEMENT`."""
     for parameter in parameters:
         if parameter.grad is not None:
-            parameter.grad = parameter.grad * _LARGE
+            parameter.grad = parameter.grad * _ENLARGEMENT
 
 
 @driver.scenario("moves", "업데이트")
 def _moves(stage: Stage) -> None:
     """Update twice, and record the parameters.
 
-    A program with another sign, another rate or `p = p - lr * p.grad` (a new tensor) ends with wrong parameter values.
+    A program with another sign, another rate or `p = p - lr * p.grad` (a new tensor) ends with other parameters.
     """
     _update_twice(stage)
 
@@ -130,9 +131,9 @@ def _large(stage: Stage) -> None:
 
 @driver.scenario("none", ".grad가 None인 매개변수")
 def _none(stage: Stage) -> None:
-    """Update twice when some parameters have no gradient.
+    """Update twice when two parameters have no gradient.
 
-    A program that does not ask for None raises; one that stops there leaves later parameters where they are; one that
+    A program that does not test for None raises; one that stops there leaves later parameters where they are; one that
     fills `.grad` with zeros leaves tensors.
     """
     _update_twice(stage, _remove_some_gradients)
@@ -140,13 +141,13 @@ def _none(stage: Stage) -> None:
 
 @driver.scenario("leaves", "잎(leaf) 텐서로, 그레이디언트는 그대로")
 def _leaves(stage: Stage) -> None:
-    """Update twice after backward passes, then once with random gradients; record that training can go on.
+    """Update twice after backward passes, then once with random gradients; record whether training can go on.
 
-    Parameters must still be leaves, keep their gradients and be trainable. The second model, whose gradients are
-    random, is the witness: no constant gives its numbers. A program that updates without `torch.no_grad()`, changes
-    gradients or switches off `requires_grad` differs.
+    It can if parameters are still leaves and require gradients, and gradients are as before. A program that updates
+    without `torch.no_grad()`, changes gradients or switches off `requires_grad` differs. The facts about the first
+    model are the same for every seed; the second model adds numbers that follow from it.
     """
-    parameters = _update_twice(stage, records_values=False)
+    parameters = _update_twice(stage, compares_values=False)
     recorder = stage.recorder
     recorder.fact("잎(leaf) 텐서", yes_or_no(all(p.is_leaf for p in parameters)))
     model = mlp(stage.env, "given")
@@ -162,16 +163,17 @@ def _leaves(stage: Stage) -> None:
 def _frozen(stage: Stage) -> None:
     """Freeze a layer before the backward pass, and record which parameters move.
 
-    A program that does not ask for None raises; one that switches `requires_grad` on for all thaws the layer.
+    A program that does not test for None raises; one that switches `requires_grad` on for all parameters thaws the
+    layer.
     """
     env, recorder = stage.env, stage.recorder
     model, loss_fn = mlp(env), loss_function(env)
     frozen_layer = model.layers[0].requires_grad_(False)
-    start = [p.detach().clone() for p in model.parameters()]
+    before = [p.detach().clone() for p in model.parameters()]
     ((xb, yb),) = batches(env, (5,))
     loss_fn(model(xb), yb).backward()
     recorder.call(stage.student("sgd_update"), model.parameters(), 0.2)
-    moved = [not torch.equal(p, q) for p, q in zip(model.parameters(), start, strict=True)]
-    recorder.fact("매개변수마다", ["움직임" if each else "그대로" for each in moved])
-    thawed = any(p.requires_grad for p in frozen_layer.parameters())
-    recorder.fact("얼린 매개변수의 requires_grad", true_or_false(thawed))
+    has_moved = [not torch.equal(p, old) for p, old in zip(model.parameters(), before, strict=True)]
+    recorder.fact("매개변수마다", ["움직임" if moved else "그대로" for moved in has_moved])
+    is_trainable = any(p.requires_grad for p in frozen_layer.parameters())
+    recorder.fact("얼린 매개변수의 requires_grad", true_or_false(is_trainable))

@@ -1,9 +1,9 @@
 """Driver of `train_step`, which makes one update on a mini-batch and returns the loss before it.
 
 Promises of the exercise, and the scenarios that check them:
-    one update on the mini-batch, after which old gradients no longer count: `sgd`, `adamw`, `float32`
+    one update on the mini-batch, without gradients of earlier calls: `sgd`, `adamw`, `float32`
     the loss before the update, as a float: `returns`
-    modes, random state and output as they are in any exercise: `modes`, `given-modes`, `random-state`, `quiet`
+    each module's mode stays: `modes`, `given-modes`; no seed is set: `random-state`; nothing is printed: `quiet`
 
 Batches have uneven sizes, which shows a loss that is divided by a fixed batch size. Learning rates change between
 calls, which shows an update that comes a call late.
@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from grader.exercises.five_line_step._steps import step_case, step_problem
+from grader.exercises.five_line_step._step_case import step_case, step_problem
 from grader.exercises.fixtures.classifiers import (
     Batch,
     MakeOptimizer,
@@ -43,12 +43,12 @@ def _case(stage: Stage, make_optimizer: MakeOptimizer = sgd, *, salt: str = "mod
 
 
 def _step(case: Case, data: Sequence[Batch]) -> Any:
-    """Make one call, with the first batch: `add_usual` hands over a list."""
+    """Make one call, with the first batch of the list that `add_usual` hands over, and return its result."""
     return case.call(*data[0])
 
 
 def _step_on_each_batch(stage: Stage, make_optimizer: MakeOptimizer) -> None:
-    """Make one call for each batch, with falling learning rates."""
+    """Make one call for each batch, with falling learning rates, and record the updates."""
     case = _case(stage, make_optimizer).watch()
     for batch in case.data:
         case.call(*batch)
@@ -64,7 +64,7 @@ def _sgd(stage: Stage) -> None:
     _step_on_each_batch(stage, sgd)
 
 
-# Here and `quiet` at the end, because scenarios are played and listed in the order in which they are added.
+# `float32` here and `quiet` at the end, because scenarios are played and listed in the order in which they are added.
 add_usual(driver, _case, _step, checks={"float32": "sgd"})
 
 
@@ -81,7 +81,7 @@ def _adamw(stage: Stage) -> None:
 # cost the points of `modes`. For that check, `given-modes` compares a program's updates with each other only.
 @driver.scenario("modes", "배치 정규화와 드롭아웃이 있는 모델", check="adamw")
 def _norm_and_dropout(stage: Stage) -> None:
-    """Train models with batch normalization and dropout in several modes, and record the running statistics.
+    """Train models with batch normalization and dropout in several modes; record updates and running statistics.
 
     A program that changes the mode it found, or makes two forward passes, gives other statistics.
     """
@@ -103,18 +103,18 @@ def _random_state(stage: Stage) -> None:
 
     A program that sets a seed of its own leaves the same state both times.
     """
-    left = []
+    states_left = []
     for number in range(2):
         case = _case(stage)
         stage.env.set_random_state(f"state {number}")
         case.call(*case.data[number])
-        left.append(torch.get_rng_state())
-    stage.recorder.fact("시드를 다시 정함", yes_or_no(torch.equal(*left)))
+        states_left.append(torch.get_rng_state())
+    stage.recorder.fact("시드를 다시 정함", yes_or_no(torch.equal(*states_left)))
 
 
 @driver.scenario("given-modes", "받은 모드", check="modes")
 def _given_modes(stage: Stage) -> None:
-    """Hand over models in several modes, and record the modes after each call.
+    """Hand over models in several modes; record the modes during and after the calls, and whether updates are alike.
 
     A program that calls `model.train()` leaves another mode. The optimizer has momentum, so that a program which
     updates by hand in one of the modes shows at the second call.

@@ -3,9 +3,9 @@
 Promises of the exercise, and the scenarios that check them:
     `max_norm` clips the joint norm of the gradients, 0.0 too: `clip`, `zero-norm`, `both`
     the scheduler is stepped once, after the update: `schedule`, `both`
-    without them, a plain step: `plain`
+    without `max_norm` and `scheduler`, a plain step: `plain`
     the loss before the update, as a float: `returns`
-    dtypes, modes and output as they are in any exercise, with clipping: `float32`, `modes`, `quiet`
+    with clipping, float32 and each module's mode stay: `float32`, `modes`; nothing is printed: `quiet`
 
 Clipping is active at some batches only, and the scheduler's factor follows from the seed. So a clip or scheduler that
 always or never acts, or acts at the wrong time, gives other numbers.
@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch.optim.lr_scheduler import ExponentialLR
 
-from grader.exercises.five_line_step._steps import step_case, step_problem
+from grader.exercises.five_line_step._step_case import step_case, step_problem
 from grader.exercises.fixtures.classifiers import (
     CLIP_ATOL,
     Batch,
@@ -34,34 +34,37 @@ from grader.observe.play import Driver, Env, Stage
 
 driver = Driver("train_step_extras")
 
-_BELOW_LARGEST = 0.08
+_BELOW_LARGEST_COMPONENT = 0.08
 """A `max_norm`, as a share of the gradient's norm, that is below the gradient's largest component: with 66 parameters,
 that component is at least 1/√66 = 0.12 of the norm. So a program that clips by value instead of by norm changes the
-gradient too, and shows, whatever the seed.
+gradient too, but otherwise, and shows, whatever the seed.
 """
 
 
 def _case(
     stage: Stage, make_optimizer: MakeOptimizer = sgd, gamma: float | None = None, *, salt: str = "model"
 ) -> Case:
-    """Return a case; with `gamma`, it has a scheduler that multiplies the learning rates by it after each step."""
+    """Return a `step_case`; with `gamma`, it has a scheduler that multiplies the learning rates by it after each step.
+
+    Without `gamma`, it has no scheduler.
+    """
     case = step_case(stage, "train_step_extras", make_optimizer, salt=salt)
     case.scheduler = None if gamma is None else ExponentialLR(case.opt, gamma)
     return case
 
 
 def _step(case: Case, data: Sequence[Batch]) -> Any:
-    """Make one call with the first batch, clipping and the case's scheduler."""
+    """Make one call with the first batch, clipping and the case's scheduler, and return its result."""
     return case.call(*data[0], max_norm=0.1, scheduler=case.scheduler)
 
 
 def _max_norms(case: Case) -> tuple[float | None, ...]:
-    """Return a `max_norm` for each of five batches: it clips, is too high to clip, clips, is None, clips.
+    """Return a `max_norm` for each of the five batches: it clips, is too high to clip, clips, is None, clips.
 
-    The last one is too high, too, for about 3 seeds of 100.
+    The last one is too high as well for about 3 seeds of 100.
     """
     norm = gradient_norm(case.model, case.loss_fn, case.data[0])
-    return _BELOW_LARGEST * norm, 50.0 * norm, 0.3 * norm, None, 0.4 * norm
+    return _BELOW_LARGEST_COMPONENT * norm, 50.0 * norm, 0.3 * norm, None, 0.4 * norm
 
 
 def _gamma(env: Env) -> float:
@@ -71,7 +74,7 @@ def _gamma(env: Env) -> float:
 
 @driver.scenario("clip", "SGD와 클리핑", atol=CLIP_ATOL, problem=step_problem)
 def _clip(stage: Stage) -> None:
-    """Make one call for each batch, with clipping.
+    """Make one call for each batch, with the values of `_max_norms`.
 
     A program that clips by value, each parameter alone, after the update or never makes other updates.
     """
@@ -96,8 +99,8 @@ def _zero_norm(stage: Stage) -> None:
 def _schedule(stage: Stage) -> None:
     """Make calls with a scheduler, and record the learning rates at each update and after each call.
 
-    A program that steps the scheduler before the update, twice or never uses other rates. Weights are not compared: a
-    program that calls `opt.step()` once, with wrong gradients, passes here.
+    A program that steps the scheduler before the update, twice or never uses other rates. Weights are not compared, so
+    wrong gradients cost nothing here.
     """
     case = _case(stage, gamma=_gamma(stage.env)).watch(states=False)
     opt, scheduler, recorder = case.opt, case.scheduler, stage.recorder
@@ -137,15 +140,16 @@ def _plain(stage: Stage) -> None:
 
 
 add_usual(driver, _case, _step, checks={"float32": "plain"})
-# With a scheduler, because a program may step it in train mode only.
+# With a scheduler (gamma 0.5), because a program may step it in train mode only.
 add_usual(driver, lambda stage: _case(stage, momentum_sgd, 0.5), _step, checks={"modes": "plain"})
 
 
 @driver.scenario("returns", "반환값", check="plain", atol=FLOAT32_ATOL)
 def _returns(stage: Stage) -> None:
-    """Record what is returned without extras, with clipping, and with a scheduler.
+    """Record what is returned without `max_norm` and scheduler, with `max_norm`, and with a scheduler.
 
-    A program that returns from inside `if` returns None without the extras. Each call gets a fresh model.
+    A program that returns from inside `if max_norm is not None:` or `if scheduler is not None:` returns None in other
+    calls. Each call gets a fresh model.
     """
     for number in range(3):
         case = _case(stage, gamma=0.5 if number == 2 else None, salt=f"model {number}")

@@ -5,10 +5,12 @@ Promises of the exercise, and the scenarios that check them:
     infinite and NaN gradients too: `not-finite`
     those of frozen parameters too: `frozen`
     a parameter without a gradient is no obstacle (as for `opt.zero_grad()`): `none`
+
+A gradient counts as cleared if it is None or all zeros.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch import nn
@@ -33,24 +35,36 @@ def _model_after_backward(env: Env) -> Net:
     return model
 
 
-def _gradients_left(parameters: Iterable[nn.Parameter]) -> list[Fact]:
-    """Return for each parameter, in Korean, whether its gradient is cleared: None or all zeros (NaN is not zero)."""
+def _call(stage: Stage, parameters: Sequence[nn.Parameter]) -> None:
+    """Call the learner's function with a list of parameters."""
+    stage.recorder.call(stage.student("zero_gradients"), list(parameters))
+
+
+def _cleared_in_words(parameters: Iterable[nn.Parameter]) -> list[Fact]:
+    """Return for each parameter, in Korean, whether its gradient is cleared (NaN is not zero)."""
     return ["남음" if p.grad is not None and bool(p.grad.ne(0).any()) else "비어 있음" for p in parameters]
+
+
+def _clear_and_record(stage: Stage, model: Net) -> None:
+    """Call the learner's function with a model's parameters; record for each whether its gradient is cleared."""
+    stage.recorder.watch(model, states=False)
+    _call(stage, list(model.parameters()))
+    stage.recorder.fact("매개변수마다의 그레이디언트", _cleared_in_words(model.parameters()))
 
 
 @driver.scenario("clears", "그레이디언트 비우기")
 def _clears(stage: Stage) -> None:
-    """Clear after a backward pass, and record what is left and the gradients of the next backward pass.
+    """Clear after a backward pass, and record what is left and the gradients after the next backward pass.
 
-    A program that clears nothing, or only some parameters, adds old gradients to those of the next backward pass. Only
-    here do the parameters come from a generator, which can be read once, so that a program that reads them twice fails
-    in no other scenario.
+    A program that clears nothing, or only some parameters, lets the next backward pass add to old gradients. Only here
+    do the parameters come from a generator, which can be read once, so that a program that reads them twice fails in no
+    other scenario.
     """
     recorder = stage.recorder
     model = _model_after_backward(stage.env)
     recorder.watch(model)
     recorder.call(stage.student("zero_gradients"), model.parameters())
-    recorder.fact("매개변수마다의 그레이디언트", _gradients_left(model.parameters()))
+    recorder.fact("매개변수마다의 그레이디언트", _cleared_in_words(model.parameters()))
     recorder.fact("requires_grad", true_or_false(all(p.requires_grad for p in model.parameters())))
     ((xb, yb),) = batches(stage.env, (4,), "next")
     loss_function(stage.env)(model(xb), yb).backward()
@@ -67,16 +81,14 @@ def _not_finite(stage: Stage) -> None:
     for parameter, value in zip(model.parameters(), (math.inf, math.nan, -math.inf, 1e300), strict=True):
         if parameter.grad is not None:
             parameter.grad.view(-1)[1] = value
-    stage.recorder.watch(model, states=False)
-    stage.recorder.call(stage.student("zero_gradients"), list(model.parameters()))
-    stage.recorder.fact("매개변수마다의 그레이디언트", _gradients_left(model.parameters()))
+    _clear_and_record(stage, model)
 
 
 @driver.scenario("balanced", "합이 0인 그레이디언트", check="clears")
 def _balanced(stage: Stage) -> None:
     """Clear gradients whose numbers sum to zero.
 
-    A program that tests whether `p.grad.sum()` is zero clears none: each gradient here sums to exactly zero.
+    A program that clears only if `p.grad.sum()` is not zero clears none: each gradient here sums to exactly zero.
     """
     model = _model_after_backward(stage.env)
     for parameter in model.parameters():
@@ -85,22 +97,18 @@ def _balanced(stage: Stage) -> None:
         grad[:half] = torch.arange(1, half + 1)  # whole numbers, of which every sum is exact
         grad[half : 2 * half] = -grad[:half]
         parameter.grad = grad.reshape(parameter.shape).clone()  # no view: a program may detach it in place
-    stage.recorder.watch(model, states=False)
-    stage.recorder.call(stage.student("zero_gradients"), list(model.parameters()))
-    stage.recorder.fact("매개변수마다의 그레이디언트", _gradients_left(model.parameters()))
+    _clear_and_record(stage, model)
 
 
 @driver.scenario("frozen", "그레이디언트가 남은 채로 얼린 매개변수", check="clears")
 def _frozen(stage: Stage) -> None:
-    """Freeze a layer that has gradients, clear, and record what is left.
+    """Freeze a layer that has gradients, clear, and record what is left and which parameters are frozen.
 
     A program that skips parameters with `requires_grad=False` leaves their gradients; another may unfreeze them.
     """
     model = _model_after_backward(stage.env)
     model.layers[0].requires_grad_(False)
-    stage.recorder.watch(model, states=False)
-    stage.recorder.call(stage.student("zero_gradients"), list(model.parameters()))
-    stage.recorder.fact("매개변수마다의 그레이디언트", _gradients_left(model.parameters()))
+    _clear_and_record(stage, model)
     flags: list[Fact] = [true_or_false(p.requires_grad) for p in model.parameters()]
     stage.recorder.fact("매개변수마다의 requires_grad", flags)
 
@@ -117,8 +125,8 @@ def _none(stage: Stage) -> None:
     without_gradient = parameters[stage.env.number("without") % (len(parameters) - 1)]
     without_gradient.grad = None
     stage.recorder.watch(model, states=False)
-    stage.recorder.call(stage.student("zero_gradients"), parameters)
-    left, still_none = _gradients_left(parameters), without_gradient.grad is None
+    _call(stage, parameters)
+    cleared, is_still_none = _cleared_in_words(parameters), without_gradient.grad is None
     witness = gradients_of_next_backward(stage.env, parameters)
-    stage.recorder.claim("매개변수마다의 그레이디언트", left, witness)
-    stage.recorder.fact("None이던 .grad", "None" if still_none else "텐서")
+    stage.recorder.claim("매개변수마다의 그레이디언트", cleared, witness)
+    stage.recorder.fact("None이던 .grad", "None" if is_still_none else "텐서")

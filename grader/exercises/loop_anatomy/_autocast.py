@@ -1,4 +1,9 @@
-"""Note the precisions to which autocast is set during forward passes, losses and backward passes."""
+"""Note the precisions to which autocast is set during forward passes, losses and backward passes.
+
+An `AutocastNet` writes into its `AutocastNotes` while the learner's function runs. Afterwards `_mixed_precision.py` and
+`_training_run.py` record from the notes, by `Recorder.claim`, a fact and a witness for each *part*: the forward pass,
+the loss or the backward pass of a step. To note another part, call `note` with its Korean name where it runs.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,12 +19,12 @@ from grader.observe.trace import Fact
 class AutocastNotes:
     """The precisions to which autocast was set in each part of a step, such as its forward or its backward pass.
 
-    For each precision, the notes hold its name and the product of two random numbers, computed in that precision. The
-    product is the witness for `Recorder.claim`: it follows from the seed, so it proves that the code ran.
+    For each precision, the notes hold its name and the product of two random numbers, computed in that precision. Of
+    such products the witness is made: they follow from the seed, and so prove that the part ran.
     """
 
     def __init__(self, env: Env) -> None:
-        """Draw the two numbers from the scenario's env."""
+        """Start without notes, and draw the two numbers from the scenario's env."""
         self.seen: dict[str, dict[str, float]] = {}
         """Korean name of a part of the step -> (name of a precision -> product computed in it)."""
         # Matrices of one element: autocast rounds products of matrices, as layers compute them, but not products of
@@ -27,7 +32,7 @@ class AutocastNotes:
         self._factors = torch.rand(2, 1, 1, generator=env.generator("factors")) + 1.0
 
     def note(self, part: str, device_type: str) -> None:
-        """Note the precision to which autocast is set at this moment, under the Korean name of a part of the step."""
+        """Note the precision to which autocast is set now, for a part of the step (its Korean name)."""
         is_on = torch.is_autocast_enabled(device_type)
         dtype = str(torch.get_autocast_dtype(device_type)).removeprefix("torch.") if is_on else "꺼짐"
         one, other = self._factors.to(device_type)
@@ -35,7 +40,7 @@ class AutocastNotes:
             self.seen.setdefault(part, {})[dtype] = float(one @ other)
 
     def fact(self, part: str) -> Fact:
-        """Return the names of the precisions of a part, each once, sorted; `없음` alone if the part never ran."""
+        """Return the names of a part's precisions, each once, sorted; `["없음"]` if the part never ran."""
         return [*sorted(self.seen.get(part) or ["없음"])]
 
     def witness(self, part: str) -> list[float]:
@@ -50,17 +55,18 @@ class AutocastNotes:
 class AutocastNet(Net):
     """A net that notes the precision to which autocast is set, but computes in float64, which autocast leaves alone.
 
-    `fixtures.classifiers.initialize` makes its parameters float64. With the 8 significant bits of bfloat16, right
-    programs that add up gradients in different orders would end far apart: a difference in the last of the 24 bits of a
-    float32 weight can grow 2**16 times when it is rounded to bfloat16.
+    `fixtures.classifiers.initialize` makes its parameters float64. In bfloat16, right programs that add up gradients in
+    different orders would end far apart: a difference in the last of the 24 bits of a float32 weight can grow 2**16
+    times when it is rounded to the 8 bits of bfloat16.
     """
 
     def __init__(self, layers: Sequence[nn.Module], env: Env) -> None:
         super().__init__(layers)
         self.notes = AutocastNotes(env)
+        """What was noted of this net and its copies."""
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Return logits of shape (batch, classes), in float64."""
+        """Return logits of shape (batch, classes), in float64, and note the precisions of forward and backward pass."""
         device_type = inputs.device.type
         # Evaluation has a part of its own, so that its precision does not count as that of training.
         self.notes.note("순전파" if self.training else "평가 모드의 순전파", device_type)

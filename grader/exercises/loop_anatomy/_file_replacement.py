@@ -1,4 +1,7 @@
-"""Observe how a checkpoint's old file is replaced by the new one: by a rename or in place, and in which order."""
+"""Observe how a checkpoint's old file is replaced by the new one: by a rename or in place, and in which order.
+
+`_checkpoint_file.py watched_replacement` uses both functions, and records what they saw.
+"""
 
 import errno
 import os
@@ -13,10 +16,10 @@ from grader.exercises.fixtures.stand_ins import replaced
 
 @dataclass
 class SeenRenames:
-    """How files were renamed to the checkpoint's path."""
+    """What was seen of renames to the checkpoint's path."""
 
     old_was_gone: list[bool] = field(default_factory=list)
-    """For each watched rename that was not refused: True if there was no checkpoint just before it."""
+    """For each rename that was not refused: True if there was no file at the path just before it."""
     came_from_another_folder: bool = False
     """True if a rename was refused because its file was outside the checkpoint's folder."""
 
@@ -28,7 +31,7 @@ def watched_renames(student: Any, path: Path) -> Iterator[SeenRenames]:
     A refused rename fails as if the file were on another file system, as temporary folders are on many machines.
 
     Args:
-        student: the learner's function or class; its module may have imported the functions by name.
+        student: the learner's function or class, in whose module names of the functions are replaced too.
         path: the checkpoint's absolute path.
     """
     seen = SeenRenames()
@@ -52,12 +55,12 @@ def watched_renames(student: Any, path: Path) -> Iterator[SeenRenames]:
         yield seen
 
 
-def link_old_file(path: Path, link: Path) -> Callable[[], bool]:
-    """Give the file at `path` a second name, a hard link; return a function that says whether it is unchanged.
+def make_unchanged_check(path: Path, link: Path) -> Callable[[], bool]:
+    """Return a function that returns True as long as nobody has written into the file that is now at `path`.
 
-    If `path` is replaced by another file, the old one lives on under its second name. If the old one is written in
-    place, its content changes under both names. Where there is no file yet, or hard links cannot be made, the function
-    returns True while a file exists at `path`.
+    The file gets a second name, a hard link. If a program replaces it at `path` by another file, the old one lives on
+    under its second name. If a program writes into the old one, its content changes under both names. Where there is no
+    file yet, or hard links cannot be made, the function returns True if there is a file at `path`.
 
     Args:
         path: the file that may be replaced.

@@ -1,4 +1,4 @@
-"""Simulate a disk that fills up while `torch.save` writes a checkpoint."""
+"""Simulate a disk that fills up while `torch.save` writes a checkpoint, for the driver `best_checkpoint.py`."""
 
 import errno
 import io
@@ -18,7 +18,7 @@ def full_disk(student: Any) -> Iterator[None]:
     """Make `torch.save` write half of the file and then raise an OSError, inside this context.
 
     Args:
-        student: the learner's function or class, in whose module `save` is replaced too if it was imported by name.
+        student: the learner's function or class, in whose module `save` is replaced too if that imported it by name.
     """
     original = torch.save
 

@@ -1,4 +1,9 @@
-"""Make `GradScaler` work on the CPU, and observe gradients' norms: as computed, and as the optimizer read them."""
+"""Make `GradScaler` work on the CPU, and observe gradients' norms: as computed, and as the optimizer read them.
+
+The drivers `train.py` and `train_accelerate.py` use these contexts around a whole training run, to see whether
+gradients were scaled, unscaled and clipped. (`amp_step` and `amp_accumulate` are given their scalers:
+`_mixed_precision.py grad_scaler`.)
+"""
 
 import functools
 import math
@@ -15,12 +20,12 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 @dataclass
 class GradientNorms:
-    """Joint L2 norms of all of a model's gradients, one entry for each update."""
+    """Joint L2 norm of all of a model's gradients, at each update."""
 
     computed: list[float] = field(default_factory=list)
-    """Norms before unscaling and clipping: each gradient counts as the last backward pass left it."""
+    """The norms before unscaling and clipping: of the gradients as the last backward pass left them."""
     read: list[float] = field(default_factory=list)
-    """Norms when the optimizer read the gradients."""
+    """The norms of the gradients that the optimizer read, after unscaling and clipping."""
 
 
 @contextmanager
@@ -51,16 +56,21 @@ def watched_gradients(model: nn.Module) -> Iterator[GradientNorms]:
             hook.remove()
 
 
-_BEFORE_ENABLED = 4
+def _joint_norm(norms: Iterable[float]) -> float:
+    """Return the L2 norm of all gradients together, from the norm of each."""
+    return math.hypot(*norms)
+
+
+_ARGUMENTS_BEFORE_ENABLED = 4
 """Number of `GradScaler`'s arguments between `device` and `enabled`, from `init_scale` to `growth_interval`."""
 
 
 @contextmanager
 def scalers_on_cpu() -> Iterator[None]:
-    """Make every `GradScaler` that is created inside this context scale: on the CPU too, and whatever `enabled` says.
+    """Let every `GradScaler` that is created inside this context scale, on the CPU too, whatever its `enabled` says.
 
     Without CUDA, `GradScaler()` switches itself off, and many right programs write `enabled=device == "cuda"`. So
-    scenarios that ask for float16 need this.
+    scenarios that ask `train` for float16 need this context on the CPU.
     """
     original = torch.amp.GradScaler.__init__
 
@@ -68,15 +78,10 @@ def scalers_on_cpu() -> Iterator[None]:
     def always_enabled(self: torch.amp.GradScaler, device: str = "cuda", *args: Any, **kwargs: Any) -> None:
         if device == "cuda" and not torch.cuda.is_available():
             device = "cpu"
-        original(self, device, *args[:_BEFORE_ENABLED], **{**kwargs, "enabled": True})
+        original(self, device, *args[:_ARGUMENTS_BEFORE_ENABLED], **{**kwargs, "enabled": True})
 
     torch.amp.GradScaler.__init__ = always_enabled  # type: ignore[method-assign]
     try:
         yield
     finally:
         torch.amp.GradScaler.__init__ = original  # type: ignore[method-assign]
-
-
-def _joint_norm(norms: Iterable[float]) -> float:
-    """Return the L2 norm of all gradients together, from the norm of each."""
-    return math.hypot(*norms)

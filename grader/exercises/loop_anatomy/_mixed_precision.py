@@ -1,7 +1,9 @@
-"""The model, data, scalers and bodies of scenarios that the drivers of `amp_step` and `amp_accumulate` share.
+"""The model, data, scalers and scenarios' work that the drivers `amp_step.py` and `amp_accumulate.py` share.
 
-A body takes the exercise's name, and the positional arguments of each call after the loss function: a batch, or a
-window of micro-batches. Its scenario needs `atol=AMP_ATOL`.
+Each driver has scenarios of its own, whose work the `record_…` and `call_…` functions here do. These take the
+exercise's name and, for each call, the positional arguments after the loss function: a batch, or a window of
+micro-batches. To test something new in both exercises, write such a function, and a scenario with `atol=AMP_ATOL` in
+both drivers.
 """
 
 from collections.abc import Iterable, Sequence
@@ -37,20 +39,26 @@ sums in another order (1e-7 in float32). A scale that is a power of two makes no
 `CLIP_ATOL` of `fixtures.classifiers` is wider, for norms that are summed in float32; those here are summed in float64.
 """
 
-NEVER_CLIPS = 1e6
+HIGH_MAX_NORM = 1e6
 """A `max_norm` above any ordinary gradient's norm: to clip at it changes nothing."""
+
+OVERFLOWING_SCALE = 2.0**40
+"""A scaler's first scale, so large that scaled gradients overflow: in float16 all of them, in float64 those of losses
+that are large themselves."""
+OVERFLOW_BACKOFF = 2.0**-32
+"""A scaler's `backoff_factor`, so small that one overflow makes `OVERFLOWING_SCALE` an ordinary scale."""
 
 _ORDINARY_SCALE = 2.0**8
 """A scaler's first scale where nothing is to overflow."""
 
 
 def make_layers() -> list[nn.Module]:
-    """Return new layers for one model; they are alike in all models of the two exercises."""
+    """Return new layers for one model; all models of the two exercises have such layers."""
     return [nn.Linear(FEATURES, HIDDEN), nn.Tanh(), nn.Linear(HIDDEN, CLASSES)]
 
 
 def autocast_net(env: Env) -> AutocastNet:
-    """Return a model that notes the precision to which autocast is set, and computes in float64."""
+    """Return an `AutocastNet`, which notes the precision to which autocast is set, and computes in float64."""
     net = AutocastNet(make_layers(), env)
     initialize(net, env, "model")
     return net
@@ -70,7 +78,7 @@ def grad_scaler(env: Env, **settings: Any) -> torch.amp.GradScaler:
 
 
 def initial_gradient_norm(env: Env, batch: Batch) -> float:
-    """Return the L2 norm of the batch's gradient at the initial weights of `autocast_net`, measured on an equal net."""
+    """Return the L2 norm of the batch's gradient at the initial weights of every `autocast_net` of this env."""
     return gradient_norm(autocast_net(env), loss_function(env), batch)
 
 
@@ -101,10 +109,11 @@ def call_with_max_norms(
 ) -> None:
     """Call the learner's function once for each `max_norm`; the learning rates fall from call to call.
 
-    The caller watches the model (`Recorder.watch`). With a scaler, its scale after each call is recorded, too.
+    With a scaler, record its scale after each call. Updates are recorded if the caller has watched the model
+    (`Recorder.watch`).
 
     The model is in train mode in the first call, in eval mode in the second, and so on. It has neither BatchNorm nor
-    dropout, so a right update is the same in both.
+    dropout, so a right update is the same in both modes.
 
     Args:
         stage: the scenario's stage.
@@ -139,6 +148,13 @@ def call_with_zero_max_norm(
     """Watch a model, and call the learner's function with `max_norm=0.0`, which must leave its parameters as they are.
 
     A program that tests `if max_norm:` does not clip at zero, and moves them.
+
+    Args:
+        stage: the scenario's stage.
+        name: name of the exercise.
+        problem: the model and the loss function.
+        arguments: the call's positional arguments after the loss function.
+        with_scaler: call in float16 with a scaler; otherwise in bfloat16 without one.
     """
     opt = sgd(problem.model)
     stage.recorder.watch(problem.model, opt)
@@ -150,10 +166,10 @@ def call_with_zero_max_norm(
 def record_autocast_precisions(stage: Stage, name: str, arguments: Sequence[Any]) -> None:
     """Record the precision to which autocast is set during forward pass, loss and backward pass.
 
-    There are five calls: bfloat16 without a scaler, float16 with one, bfloat16 with one that is disabled, bfloat16 with
-    one that is enabled, float16 without one. A program that concludes from a scaler that float16 is wanted differs in
-    the fourth, and in the third too if it does not ask whether the scaler is enabled. One that has a fixed precision
-    where there is no scaler differs in the fifth.
+    There are five calls: bfloat16 without a scaler, float16 with one, bfloat16 with a disabled one, bfloat16 with an
+    enabled one, float16 without one. A program that concludes from a scaler that float16 is wanted differs in the
+    fourth, and in the third too if it does not ask whether the scaler is enabled. One that has a fixed precision where
+    there is no scaler differs in the fifth.
 
     Args:
         stage: the scenario's stage.
@@ -174,26 +190,27 @@ def record_autocast_precisions(stage: Stage, name: str, arguments: Sequence[Any]
             stage.student(name), *(model, sgd(model), loss_fn, *arguments), dtype=dtype, scaler=scaler
         )
         for part in ("순전파", "손실", "역전파"):
-            given = f"{str(dtype).removeprefix('torch.')}{remark}"
-            title = f"{with_particle(given, '을/를')} 청한 {part}의 autocast"
-            recorder.claim(title, model.notes.fact(part), model.notes.witness(part))
+            asked_for = f"{str(dtype).removeprefix('torch.')}{remark}"
+            fact_name = f"{with_particle(asked_for, '을/를')} 청한 {part}의 autocast"
+            recorder.claim(fact_name, model.notes.fact(part), model.notes.witness(part))
 
 
-_INFINITE_MARK = 100
+_LABEL_MARK = 100
 """Number that is added to the labels of samples whose loss is to be infinite; real labels are smaller."""
 
 
 def marked_for_infinite_loss(batch: Batch) -> Batch:
     """Return the batch with marked labels, for which `record_infinite_losses` makes the loss infinite."""
-    return batch[0], batch[1] + _INFINITE_MARK
+    inputs, labels = batch
+    return inputs, labels + _LABEL_MARK
 
 
 def _infinite_where_marked(loss_fn: LossFn) -> LossFn:
     """Return a loss function that is infinite for batches with marked labels, and `loss_fn` for others."""
 
     def loss(output: Tensor, target: Tensor) -> Tensor:
-        is_infinite = bool((target >= _INFINITE_MARK).any())
-        return loss_fn(output, target % _INFINITE_MARK) * (torch.inf if is_infinite else 1.0)
+        is_marked = bool((target >= _LABEL_MARK).any())
+        return loss_fn(output, target % _LABEL_MARK) * (torch.inf if is_marked else 1.0)
 
     return loss
 
@@ -201,7 +218,7 @@ def _infinite_where_marked(loss_fn: LossFn) -> LossFn:
 def record_infinite_losses(
     stage: Stage, name: str, arguments_of_calls: Sequence[Sequence[Any]], *, max_norm: float | None = None
 ) -> None:
-    """Watch a model, call the learner's function in float16 on it, and record the scale after each call.
+    """Watch a model, call the learner's function with it in float16, and record updates and the scale after each call.
 
     Args:
         stage: the scenario's stage.
@@ -232,11 +249,12 @@ def record_returned(
 ) -> None:
     """Record what calls return: in float16 with a scaler, or in bfloat16 without one.
 
-    Each call gets a model of its own, so that a wrong update does not change what the next call returns.
+    Each call gets a new model, so that a wrong update does not change what the next call returns. `arguments_of_calls`
+    has the positional arguments of each call after the loss function.
     """
     for arguments in arguments_of_calls:
         model = autocast_net(stage.env)
-        # At any scale but 1, a program that returns the scaled loss shows.
+        # Any scale but 1 will do: it shows a program that returns the scaled loss.
         scaler = grad_scaler(stage.env, init_scale=2.0**6) if with_scaler else None
         value = stage.recorder.call(
             stage.student(name),
@@ -251,14 +269,13 @@ def record_modes_left(stage: Stage, name: str, arguments: Sequence[Any]) -> None
     """Call the learner's function with two models, and record the modes in which it leaves them.
 
     Of the first model, only the last layer is in eval mode; the second is wholly in eval mode. The facts are the same
-    for every seed and for a function that does nothing, so the scenario must share its check with one that records
-    numbers.
+    for every seed and for a function that does nothing, so another scenario of the same check must record numbers.
     """
-    for mode, given in ((Modes.LAST_EVAL, "학습"), (Modes.ALL_EVAL, "평가")):
+    for mode, mode_name in ((Modes.LAST_EVAL, "학습"), (Modes.ALL_EVAL, "평가")):
         model = set_modes(autocast_net(stage.env), mode)
         stage.recorder.call(
             stage.student(name),
             *(model, sgd(model), loss_function(stage.env), *arguments),
             dtype=torch.bfloat16,
         )
-        stage.recorder.fact(f"{given} 모드로 준 모델의 모드", [m.training for m in model.modules()])
+        stage.recorder.fact(f"{mode_name} 모드로 준 모델의 모드", [m.training for m in model.modules()])

@@ -1,4 +1,8 @@
-"""Simulate, in one process, Accelerate's `Accelerator` of several processes, and count what a training does with it."""
+"""Simulate, in one process, Accelerate's `Accelerator` of several processes, and count what a training does with it.
+
+The driver `train_accelerate.py` makes each call of the learner's function inside `simulated_accelerator`. To observe
+another method of the Accelerator, wrap it there as `backward` is wrapped, and add a field to `AcceleratorUse`.
+"""
 
 import functools
 import os
@@ -31,19 +35,19 @@ class AcceleratorUse:
 def simulated_accelerator(
     env: Env, case: TrainingCase, *, scale: float | None = None
 ) -> Iterator[AcceleratorUse]:
-    """Make every Accelerator wrap its model and, if a scale is given, scale the loss; yield how it is used.
+    """Make every Accelerator wrap its model and, if a scale is given, scale the loss; yield what is done with it.
 
     `prepare` wraps the model (`_Wrapper`), as it does with several processes. Nothing else of several processes is
     simulated: no gradients are averaged, and each loader yields all its batches.
 
     In one process, a training goes right even if nothing is prepared or unwrapped. Here the names in a checkpoint show
-    that the model was not unwrapped, and what is yielded shows that model or training loader was not prepared.
+    a model that was not unwrapped, and the yielded `AcceleratorUse` shows a model or loader that was not prepared.
 
     Args:
         env: the scenario's env.
         case: the training case.
-        scale: scale of the GradScaler, which `accelerate launch --mixed_precision fp16` would give the Accelerator;
-            then a training goes right only if loss, gradients and optimizer all pass through the Accelerator. None: no
+        scale: scale of a GradScaler that the Accelerator has, as after `accelerate launch --mixed_precision fp16`. With
+            it, a training goes right only if loss, gradients and optimizer all pass through the Accelerator. None: no
             scaler.
     """
     from accelerate import Accelerator
@@ -92,7 +96,8 @@ def simulated_accelerator(
 def _fresh_accelerate_state() -> Iterator[None]:
     """Empty the state that all Accelerators of a process share, and restore it afterwards.
 
-    It holds device and precision. So each training chooses them anew, and a notebook finds its own choice again.
+    The state holds device and precision. So each training chooses them anew, and a notebook in whose process a training
+    is played finds its own choice again.
     """
     from accelerate.state import AcceleratorState, GradientState, PartialState
 
@@ -113,8 +118,8 @@ class _Wrapper(nn.DataParallel[nn.Module]):
 
     As in the real one, names in its `state_dict` begin with `module.`.
 
-    It is a DataParallel, which `Accelerator.unwrap_model` takes off too: DistributedDataParallel would need a process
-    group. `DataParallel.__init__` is not called, because it looks for GPUs.
+    The class derives from DataParallel, which `Accelerator.unwrap_model` takes off as it does DistributedDataParallel,
+    the real one, which would need a process group. `DataParallel.__init__` is not called, because it looks for GPUs.
     """
 
     def __init__(self, module: nn.Module, use: AcceleratorUse) -> None:

@@ -1,7 +1,10 @@
 """Make what one whole training run is given: a model, loaders and settings.
 
-The model, a `ScriptedNet`, answers validation samples by a script. So a scenario decides the accuracy after each epoch,
-whatever the weights are.
+Callers are the scenarios of `train` and `train_accelerate`, most of them in `_training_run.py`. The model, a
+`ScriptedNet`, answers validation samples by a script. So a scenario decides the accuracy after each epoch, whatever the
+weights are.
+
+To add another kind of model, write a function beside `plain_layers` that returns its layers.
 """
 
 import math
@@ -19,8 +22,10 @@ from grader.exercises.loop_anatomy._autocast import AutocastNet
 from grader.observe.play import Env
 from grader.observe.trace import Array
 
-STEADY = Settings(lr=0.05, weight_decay=0.01, batch_size=3, warmup_steps=1, total_steps=10_000, max_norm=1e9)
-"""Settings that never clip and keep the learning rate nearly constant.
+STEADY_SETTINGS = Settings(
+    lr=0.05, weight_decay=0.01, batch_size=3, warmup_steps=1, total_steps=10_000, max_norm=1e9
+)
+"""Settings with which nothing is clipped, and the learning rate stays nearly constant.
 
 The schedule is so long that it moves no compared weight by a tenth of the tolerance, even if the scheduler is stepped
 twice a batch. So programs that do not clip, or step the scheduler wrongly, show only in the scenarios about that.
@@ -38,14 +43,14 @@ class ScriptedNet(AutocastNet):
     """A net that counts its training batches, and answers validation samples by a script for each epoch.
 
     Its answer to a validation sample depends on that count alone, not on weights or modes. So mistakes in updates or
-    modes do not change the accuracies. Each sample has one more column, its mark: 0 for training samples, and a
-    validation sample's number, from 1.
+    modes do not change the accuracies. Each sample has one more column, its *mark*: 0 for a training sample, and for a
+    validation sample its number, from 1.
     """
 
     seen: Tensor
     """Number of training batches so far. It is saved with the model, so its name is part of checkpoints."""
     answers: Tensor
-    """Class to answer for each epoch and validation sample, shape (epochs, samples)."""
+    """The script: the class to answer for each epoch and validation sample, shape (epochs, samples)."""
 
     def __init__(
         self, layers: Sequence[nn.Module], env: Env, answers: Tensor, batches_per_epoch: int
@@ -55,12 +60,12 @@ class ScriptedNet(AutocastNet):
         self.register_buffer("answers", answers, persistent=False)
         self.batches_per_epoch = batches_per_epoch
         self.parameters_at_validation = SharedVectors()
-        """For each epoch, all parameters as one vector, at the first pass that is no training after its last batch.
+        """For each epoch, all parameters as one vector, noted at the first validating pass after its last batch.
 
-        In the first epoch, such a pass may come after any batch. That matters to no scenario: where that epoch has
+        In the first epoch, it may be noted after an earlier batch. That matters to no scenario: where that epoch has
         several batches, it is not the best one.
         """
-        self.overflows_at = -1
+        self.overflowing_batch = -1
         """Index (from 0) of the training batch whose gradients are infinite although its loss is not; -1 for none."""
 
     def forward(self, inputs: Tensor) -> Tensor:
@@ -68,23 +73,23 @@ class ScriptedNet(AutocastNet):
         logits = super().forward(inputs[:, :-1])
         marks = inputs[:, -1].long()
         has_marks = bool(marks.any())
-        # A pass over training samples without a graph is no training: a program may look at their accuracy.
+        # A pass without a graph is no training, also over training samples: a program may look at their accuracy.
         is_validating = has_marks or not logits.requires_grad
         self.notes.note("검증 순전파" if is_validating else "학습 순전파", inputs.device.type)
         if not is_validating:
-            if int(self.seen) == self.overflows_at:
+            if int(self.seen) == self.overflowing_batch:
                 logits.register_hook(lambda gradient: gradient * torch.inf)
             self.seen += 1
             return logits
         epoch = max(int(self.seen) // self.batches_per_epoch - 1, 0)
-        has_trained = int(self.seen) > 0  # weights validated before that are no epoch's
+        has_trained = int(self.seen) > 0  # weights that are validated before any training are no epoch's
         if has_trained and len(self.parameters_at_validation) == epoch:
             vector = torch.cat([p.detach().double().cpu().ravel() for p in self.parameters()])
             self.parameters_at_validation.append(vector.numpy())
         if not has_marks:
             return logits
         answers = self.answers[epoch % len(self.answers)][marks - 1]
-        # Zero times the logits keeps their graph, if there is one, so that a program that builds it shows.
+        # Zero times the logits keeps their graph, if there is one, so that a program which builds graphs here shows.
         return nn.functional.one_hot(answers, CLASSES).to(logits.dtype) * 50.0 + 0.0 * logits
 
 
@@ -105,36 +110,37 @@ def training_case(
     *,
     samples: int = 3,
     new_data_each_epoch: bool = False,
-    layers: Callable[[], list[nn.Module]] | None = None,
-    validation: tuple[int, int] = (8, 8),
+    make_layers: Callable[[], list[nn.Module]] | None = None,
+    validation_samples: int = 8,
+    validation_batch_size: int = 8,
 ) -> TrainingCase:
     """Return a model, loaders and settings, with one epoch for each entry of `correct`.
 
     Args:
         env: the scenario's env.
-        settings: the config, apart from epochs and seed.
+        settings: the config; its epochs and seed are replaced, the seed by a drawn one.
         correct: for each epoch, how many validation samples are answered correctly after it.
         samples: training samples in an epoch.
         new_data_each_epoch: give each epoch training samples of its own.
-        layers: makes the model's layers; None: `plain_layers`.
-        validation: number of validation samples, and their batch size.
+        make_layers: makes the model's layers; None: `plain_layers`.
+        validation_samples: number of validation samples.
+        validation_batch_size: their batch size.
     """
-    datasets = len(correct) if new_data_each_epoch else 1
-    epochs = [_unmarked(batch) for batch in batches(env, (samples,) * datasets, "train")]
-    count, size = validation
-    (held_out,) = batches(env, (count,), "validation")
-    inputs, labels = _unmarked(held_out)
-    inputs[:, -1] = torch.arange(1, count + 1)
-    answers = torch.stack([_scripted_answers(labels, number) for number in correct])
-    order = torch.randperm(count, generator=env.generator("order"))
-    batches_per_epoch = math.ceil(samples / settings.batch_size)
-    model = ScriptedNet((layers or plain_layers)(), env, answers, batches_per_epoch)
-    initialize(model, env, "model")
-    loader: DataLoader[Any] = DataLoader(
-        TensorDataset(inputs[order], labels[order]), size, generator=torch.Generator()
-    )
     settings = replace(settings, epochs=len(correct), seed=1 + env.number("seed") % 1000)
-    return TrainingCase(model.cpu(), epoch_loader(epochs, settings.batch_size), loader, settings)
+    datasets = len(correct) if new_data_each_epoch else 1
+    epochs = [_with_mark_0(batch) for batch in batches(env, (samples,) * datasets, "train")]
+    (validation_data,) = batches(env, (validation_samples,), "validation")
+    inputs, labels = _with_mark_0(validation_data)
+    inputs[:, -1] = torch.arange(1, validation_samples + 1)
+    order = torch.randperm(validation_samples, generator=env.generator("order"))
+    validation_loader: DataLoader[Any] = DataLoader(
+        TensorDataset(inputs[order], labels[order]), validation_batch_size, generator=torch.Generator()
+    )
+    answers = torch.stack([_scripted_answers(labels, number) for number in correct])
+    batches_per_epoch = math.ceil(samples / settings.batch_size)
+    model = ScriptedNet((make_layers or plain_layers)(), env, answers, batches_per_epoch)
+    initialize(model, env, "model")
+    return TrainingCase(model.cpu(), epoch_loader(epochs, settings.batch_size), validation_loader, settings)
 
 
 def plain_layers() -> list[nn.Module]:
@@ -161,13 +167,13 @@ def deep_layers() -> list[nn.Module]:
     return [*first, nn.Linear(HIDDEN, CLASSES)]
 
 
-def _unmarked(batch: Batch) -> Batch:
-    """Return a batch on the CPU whose samples have the mark 0."""
+def _with_mark_0(batch: Batch) -> Batch:
+    """Return the batch on the CPU, with one more column in its inputs: the mark 0 for each sample."""
     inputs = batch[0].cpu()
     return torch.cat([inputs, inputs.new_zeros(len(inputs), 1)], dim=1), batch[1].cpu()
 
 
 def _scripted_answers(labels: Tensor, correct: int) -> Tensor:
-    """Return an answer for each label, of which the first `correct` are correct."""
+    """Return an answer to each sample; those to the first `correct` samples are their labels, the others are wrong."""
     wrong_answers = (labels + 1) % CLASSES
     return torch.where(torch.arange(len(labels)) < correct, labels, wrong_answers)

@@ -1,8 +1,9 @@
 """The scenarios that `train` and `train_accelerate` share: each about one aspect of a training run, `run` about many.
 
-A driver calls `add_run_scenarios` with a function that calls the learner's `train` or `train_accelerate`. To add a
-scenario, write a function here and a line in `add_run_scenarios`, and name it beside a promise in the docstrings of
-`train.py` and `train_accelerate.py`. The TOML files of both exercises must have its check.
+Both drivers call `add_run_scenarios` with a function that calls the learner's function (`CallTrain`). The other public
+functions are for scenarios of one driver only. To add a shared scenario, write a function here and a line in
+`add_run_scenarios`, and name it beside a promise in the docstrings of `train.py` and `train_accelerate.py`. The TOML
+files of both exercises must have its check.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,14 +23,14 @@ from grader.exercises.fixtures.memory import record_loop_memory
 from grader.exercises.fixtures.stand_ins import restored_backends
 from grader.exercises.fixtures.training import Settings
 from grader.exercises.loop_anatomy._checkpoint_file import (
-    epoch_of_weights,
     read_and_record_content,
     record_score,
     record_training_state,
+    saved_epoch_in_words,
     watched_replacement,
 )
 from grader.exercises.loop_anatomy._training_case import (
-    STEADY,
+    STEADY_SETTINGS,
     TrainingCase,
     deep_layers,
     dropout_layers,
@@ -41,16 +42,17 @@ from grader.observe.play import Driver, Env, Stage
 
 TRAIN_ATOL = 1e-5
 """Absolute tolerance of parameters. In runs that clip, torch divides by norm + 1e-6, and a hand-written clip may divide
-by the norm alone. In runs with `STEADY`, wrong steps of the scheduler change less, and cost their own check only."""
+by the norm alone. In runs with `STEADY_SETTINGS`, wrong steps of the scheduler change less than this, and so cost only
+the check about them."""
 
-EVENTFUL = replace(STEADY, weight_decay=0.1, warmup_steps=2, total_steps=5, max_norm=0.6)
+EVENTFUL_SETTINGS = replace(STEADY_SETTINGS, weight_decay=0.1, warmup_steps=2, total_steps=5, max_norm=0.6)
 """Settings whose schedule rises, falls and ends within three epochs of two updates, nearly all of which are clipped."""
 
 
 class CallTrain(Protocol):
     """A function that calls the learner's function with a case, and returns its result.
 
-    It passes function and arguments to `caller`, or to `Recorder.call` if that is None.
+    It calls `caller(function, arguments …)`, by default `Recorder.call`, so that a scenario can call in another way.
     """
 
     def __call__(
@@ -59,7 +61,7 @@ class CallTrain(Protocol):
 
 
 def add_run_scenarios(driver: Driver, call_train: CallTrain) -> None:
-    """Add the shared scenarios to a driver; `call_train` calls the driver's function."""
+    """Add the shared scenarios to a driver; `call_train` calls the learner's function of its exercise."""
 
     def add(name: str, title: str, check: str, play: Callable[[Stage, CallTrain], None]) -> None:
         driver.scenario(name, title, check=check, atol=TRAIN_ATOL)(lambda stage: play(stage, call_train))
@@ -81,13 +83,13 @@ def add_run_scenarios(driver: Driver, call_train: CallTrain) -> None:
 def run_watched(
     stage: Stage, call_train: CallTrain, case: TrainingCase, path: str | Path | None = None
 ) -> Any:
-    """Run the learner's function and record the parameters.
+    """Run the learner's function, record the parameters, and return its result.
 
     Args:
         stage: the scenario's stage.
         call_train: calls the learner's function.
         case: what it is called with.
-        path: where it is to save the checkpoint; None: a temporary file.
+        path: where it is to save the checkpoint; None: a file that is removed afterwards.
     """
     stage.recorder.watch(case.model)
     with watched_construction(stage.recorder, case.model):
@@ -105,7 +107,10 @@ def run_unwatched(
 
 
 def first_gradient_norm(case: TrainingCase) -> float:
-    """Return the joint L2 norm of the first batch's gradient, and leave the case as it is; for `plain_layers` only."""
+    """Return the joint L2 norm of the first batch's gradient, and leave the case as it was; for `plain_layers` only.
+
+    (Of other layers, the pass would change running statistics or draw random numbers.)
+    """
     data = DataLoader(case.train_loader.dataset, case.settings.batch_size, generator=torch.Generator())
     batches_seen = case.model.seen.clone()
     norm = gradient_norm(case.model, nn.functional.cross_entropy, next(iter(data)))
@@ -126,7 +131,8 @@ def record_memory(stage: Stage, call_train: CallTrain) -> None:
 
     A program that keeps training losses, or outputs of validation, with their graphs shows here.
     """
-    case = training_case(stage.env, replace(STEADY, batch_size=1), (3, 5), samples=7, validation=(8, 1))
+    settings = replace(STEADY_SETTINGS, batch_size=1)
+    case = training_case(stage.env, settings, (3, 5), samples=7, validation_batch_size=1)
     stage.recorder.watch(case.model, states=False)
     meter = stage.recorder.measure_memory(case.model)
     run_unwatched(stage, call_train, case)
@@ -134,9 +140,9 @@ def record_memory(stage: Stage, call_train: CallTrain) -> None:
 
 
 def _best_first(count: int) -> tuple[int, ...]:
-    """Return the number of correct answers after each of `count` epochs: 7, and less than that from then on.
+    """Return the number of correct answers after each of `count` epochs: 7 after the first, fewer after the others.
 
-    So a program that stops when nothing has improved for some epochs ends early.
+    So a program that stops when nothing has improved for some epochs ends early, and shows.
     """
     return (7, *(1 + number % 6 for number in range(count, 1, -1)))
 
@@ -147,7 +153,7 @@ def _epochs(stage: Stage, call_train: CallTrain) -> None:
     A program that trains one epoch, stops early or steps twice a batch leaves other weights.
     """
     count = stage.env.draw("epochs").whole(6, 8)
-    run_watched(stage, call_train, training_case(stage.env, STEADY, _best_first(count)))
+    run_watched(stage, call_train, training_case(stage.env, STEADY_SETTINGS, _best_first(count)))
 
 
 def _clipping(stage: Stage, call_train: CallTrain) -> None:
@@ -155,7 +161,7 @@ def _clipping(stage: Stage, call_train: CallTrain) -> None:
 
     A program that does not clip, or clips by value, leaves other weights.
     """
-    case = training_case(stage.env, STEADY, (3,), samples=9)
+    case = training_case(stage.env, STEADY_SETTINGS, (3,), samples=9)
     settings = replace(case.settings, max_norm=0.7 * first_gradient_norm(case))
     run_watched(stage, call_train, replace(case, settings=settings))
 
@@ -165,7 +171,7 @@ def _ended(stage: Stage, call_train: CallTrain) -> None:
 
     A program whose learning rate does not stay 0 after `total_steps` moves the weights further.
     """
-    settings = replace(STEADY, warmup_steps=2, total_steps=stage.env.draw("total_steps").whole(4, 5))
+    settings = replace(STEADY_SETTINGS, warmup_steps=2, total_steps=stage.env.draw("total_steps").whole(4, 5))
     run_watched(stage, call_train, training_case(stage.env, settings, (2, 4), samples=9))
 
 
@@ -175,18 +181,18 @@ def _seed(stage: Stage, call_train: CallTrain) -> None:
     A program that does not seed, or tests `if cfg.seed:`, gets other dropout masks.
     """
     for with_seed_0 in (False, True):
-        case = training_case(stage.env, STEADY, (3,), samples=6, layers=dropout_layers)
+        case = training_case(stage.env, STEADY_SETTINGS, (3,), samples=6, make_layers=dropout_layers)
         if with_seed_0:
             case = replace(case, settings=replace(case.settings, seed=0))
         run_watched(stage, call_train, case)
 
 
 def _modes(stage: Stage, call_train: CallTrain) -> None:
-    """Hand over a model in eval mode, and record running statistics and the modes afterwards.
+    """Hand over a model in eval mode, and record updates, running statistics and the modes afterwards.
 
     A program that trains or ends in eval mode, or validates in train mode, leaves other running statistics or modes.
     """
-    case = training_case(stage.env, STEADY, (2, 4), layers=norm_layers)
+    case = training_case(stage.env, STEADY_SETTINGS, (2, 4), make_layers=norm_layers)
     case.model.eval()
     run_watched(stage, call_train, case)
     stage.recorder.array("이동 통계량", flat_buffers(case.model.layers))
@@ -194,7 +200,7 @@ def _modes(stage: Stage, call_train: CallTrain) -> None:
 
 
 def _best_in_the_middle(env: Env) -> tuple[int, int, int]:
-    """Return the numbers of correct answers after three epochs, of which the second is best."""
+    """Return the numbers of correct answers after three epochs, which the seed decides; the second is highest."""
     return (
         env.draw("first").whole(2, 3),
         env.draw("best").whole(5, 7),
@@ -206,7 +212,7 @@ def _returns(stage: Stage, call_train: CallTrain) -> None:
     """Record the returned accuracy; the best epoch is the second of three.
 
     A program that returns the last accuracy returns another number. So does one that returns the mean of the batches'
-    accuracies, because the last validation batch is smaller than the others.
+    accuracies, because the last of the validation batches (of 5 samples) has only 4.
     """
     count = 4 + 5 * stage.env.draw("validation").whole(2, 6)
     wrong_at_best = stage.env.draw("best").whole(1, 2)
@@ -215,7 +221,9 @@ def _returns(stage: Stage, call_train: CallTrain) -> None:
         count - wrong_at_best,
         count - stage.env.draw("last").whole(wrong_at_best + 1, 3),
     )
-    case = training_case(stage.env, STEADY, correct, validation=(count, 5))
+    case = training_case(
+        stage.env, STEADY_SETTINGS, correct, validation_samples=count, validation_batch_size=5
+    )
     stage.recorder.returned(run_unwatched(stage, call_train, case))
 
 
@@ -235,11 +243,11 @@ class _UnreadableDataset(Dataset[Any]):
 
 
 def _raises(stage: Stage, call_train: CallTrain) -> None:
-    """Let the loader raise an OSError, and record what comes out.
+    """Let the loader raise an OSError at its second batch, and record which exception comes out.
 
     A program that catches exceptions hides that a data file could not be read.
     """
-    case = training_case(stage.env, STEADY, (3, 4))
+    case = training_case(stage.env, STEADY_SETTINGS, (3, 4))
     loader: DataLoader[Any] = DataLoader(
         _UnreadableDataset(case.train_loader.dataset, 3), 3, generator=torch.Generator()
     )
@@ -248,13 +256,16 @@ def _raises(stage: Stage, call_train: CallTrain) -> None:
 
 
 def _record_saved_epoch(stage: Stage, call_train: CallTrain, correct: Sequence[int]) -> None:
-    """Record which epoch's weights are in the file after the run."""
-    case = training_case(stage.env, STEADY, correct)
+    """Run the learner's function, and record which epoch's weights are in the file afterwards.
+
+    `correct` has the number of correct answers after each epoch.
+    """
+    case = training_case(stage.env, STEADY_SETTINGS, correct)
     with scratch_folder() as folder:
         run_unwatched(stage, call_train, case, str(folder / "best.pt"))
-        content, how = read_checkpoint(folder / "best.pt", allowed_classes=[Settings])
-    stage.recorder.fact("파일", how)
-    stage.recorder.fact("저장된 가중치", epoch_of_weights(case.model, content))
+        content, outcome = read_checkpoint(folder / "best.pt", allowed_classes=[Settings])
+    stage.recorder.fact("파일", outcome)
+    stage.recorder.fact("저장된 가중치", saved_epoch_in_words(case.model, content))
 
 
 def _ties(stage: Stage, call_train: CallTrain) -> None:
@@ -277,17 +288,17 @@ def _zero(stage: Stage, call_train: CallTrain) -> None:
 def _checkpoint(stage: Stage, call_train: CallTrain) -> None:
     """Record what is in the saved file; the best epoch is the second of three.
 
-    A program that saves the last epoch, or too little to go on from, writes another file.
+    A program that saves the last epoch, or leaves out what a later run needs to go on, writes another file.
     """
     recorder = stage.recorder
-    case = training_case(stage.env, STEADY, _best_in_the_middle(stage.env), samples=6)
+    case = training_case(stage.env, STEADY_SETTINGS, _best_in_the_middle(stage.env), samples=6)
     with scratch_folder() as folder:
         run_unwatched(stage, call_train, case, str(folder / "best.pt"))
         content = read_and_record_content(recorder, folder / "best.pt")
     weights = content.get("model")
     names = sorted(str(name) for name in weights) if isinstance(weights, dict) else []
     recorder.fact("가중치의 이름", as_fact(names))
-    recorder.fact("저장된 가중치", epoch_of_weights(case.model, content))
+    recorder.fact("저장된 가중치", saved_epoch_in_words(case.model, content))
     recorder.fact("step", as_fact(content.get("step")))
     record_score(recorder, content)
     recorder.fact("config", as_fact(content.get("config")))
@@ -295,17 +306,17 @@ def _checkpoint(stage: Stage, call_train: CallTrain) -> None:
 
 
 def _old_file(stage: Stage, call_train: CallTrain, *, name: str) -> None:
-    """Train where the checkpoint of an earlier, better run is in the file already.
+    """Train where the checkpoint of an earlier, better run is in the file already; record how it is replaced.
 
-    The new run must replace it. A program that compares its accuracy with that in the file saves nothing. One that
-    writes over the file has half a file there for a moment (`watched_replacement`).
+    A program that compares its accuracy with that in the file saves nothing. One that writes over the file has half a
+    file there for a moment (`watched_replacement`).
 
     Args:
         stage: the scenario's stage.
         call_train: calls the learner's function.
         name: name of the learner's function.
     """
-    case = training_case(stage.env, STEADY, (stage.env.draw("right").whole(1, 7),))
+    case = training_case(stage.env, STEADY_SETTINGS, (stage.env.draw("right").whole(1, 7),))
     old = {
         "model": {},
         "optimizer": {},
@@ -322,7 +333,7 @@ def _old_file(stage: Stage, call_train: CallTrain, *, name: str) -> None:
             run_unwatched(stage, call_train, case, path)
         stage.recorder.fact(
             "저장된 가중치",
-            epoch_of_weights(case.model, read_checkpoint(path, allowed_classes=[Settings]).content),
+            saved_epoch_in_words(case.model, read_checkpoint(path, allowed_classes=[Settings]).content),
         )
 
 
@@ -333,7 +344,7 @@ def _run(stage: Stage, call_train: CallTrain) -> None:
     """
     correct = _best_in_the_middle(stage.env)
     case = training_case(
-        stage.env, EVENTFUL, correct, samples=5, new_data_each_epoch=True, layers=deep_layers
+        stage.env, EVENTFUL_SETTINGS, correct, samples=5, new_data_each_epoch=True, make_layers=deep_layers
     )
     case.model.layers[1].eval()
     run_watched(stage, call_train, case)

@@ -5,7 +5,7 @@ Promises of the exercise, and the scenarios that check them:
     one unscaling and one clipping for the window, even to 0.0: `bf16`, `fp16`, `zero-norm`, `zero-norm-scaled`
     an overflow changes no parameter, and lowers the scale: `overflow`, `infinite-loss`, `overflow-clipped`
     autocast in the given precision for forward passes and losses only: `precision`
-    the window's mean loss, as a float: `returns`, `returns-scaled`; modes stay: `modes`
+    the window's mean loss, as a float: `returns`, `returns-scaled`; each module's mode stays: `modes`
     one micro-batch's graph at a time: `memory`, `memory-scaled`
 
 The model computes in float64 and only notes the precision to which autocast is set (`AutocastNet`). Its inputs are
@@ -21,7 +21,9 @@ from grader.exercises.fixtures.classifiers import Batch, concatenated, loss_func
 from grader.exercises.fixtures.memory import record_window_memory
 from grader.exercises.loop_anatomy._mixed_precision import (
     AMP_ATOL,
-    NEVER_CLIPS,
+    HIGH_MAX_NORM,
+    OVERFLOW_BACKOFF,
+    OVERFLOWING_SCALE,
     autocast_net,
     call_with_max_norms,
     call_with_zero_max_norm,
@@ -58,12 +60,12 @@ def _windows(env: Env) -> list[list[Batch]]:
 
 
 def _problem(env: Env) -> Problem:
-    """Return model, batches and loss, for the recipe of an update."""
+    """Return model, micro-batches and loss as in `_make_updates`, for the recipe of its updates."""
     return Problem(autocast_net(env), _micro_batches(env), loss_function(env))
 
 
 def _make_updates(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler | None) -> None:
-    """Make one update for each window, with falling learning rates and the values of `max_norm` in turn."""
+    """Make one update for each window, with falling learning rates and the values of `max_norms_in_turn`."""
     env, recorder = stage.env, stage.recorder
     problem = _problem(env)
     windows = _windows(env)
@@ -108,19 +110,16 @@ def _fp16(stage: Stage) -> None:
 def _zero_norm_scaled(stage: Stage) -> None:
     """Do the same as in `zero-norm`, with a scaler and a single micro-batch.
 
-    A program with a branch for each may test `if max_norm:` in one of them only. There is one micro-batch, so that a
-    program that unscales or clips at each one does so once here, and shows in `fp16`.
+    A program with separate branches for both cases may test `if max_norm:` in one branch only. There is one
+    micro-batch, so that a program which unscales or clips at each micro-batch is right here, and shows in `fp16`.
     """
     window = _windows(stage.env)[0][:1]
     call_with_zero_max_norm(stage, "amp_accumulate", _problem(stage.env), (window,), with_scaler=True)
 
 
-_FIRST_SCALE = 2.0**40
-"""So large that `_LOSS_FACTOR` times this scale is infinite in float64, in which the model computes."""
-_BACKOFF = 2.0**-32
-"""So small that one overflow makes `_FIRST_SCALE` an ordinary scale."""
 _LOSS_FACTOR = 1e300
-"""Factor of the losses whose scaled gradients are to be infinite; the losses themselves stay finite."""
+"""Factor of the losses whose scaled gradients are to be infinite: times `OVERFLOWING_SCALE`, it is infinite in float64,
+in which the model computes. The losses themselves stay finite."""
 
 
 @driver.scenario("overflow", "오버플로가 난 구간", atol=AMP_ATOL)
@@ -133,7 +132,7 @@ def _overflow(stage: Stage) -> None:
     env, recorder = stage.env, stage.recorder
     problem = _problem(env)
     opt = sgd(problem.model)
-    scaler = grad_scaler(env, init_scale=_FIRST_SCALE, backoff_factor=_BACKOFF)
+    scaler = grad_scaler(env, init_scale=OVERFLOWING_SCALE, backoff_factor=OVERFLOW_BACKOFF)
     recorder.watch(problem.model, opt)
     scales = []
     for window, factor in zip(_windows(env)[:2], (_LOSS_FACTOR, 1.0), strict=True):
@@ -147,19 +146,20 @@ def _overflow(stage: Stage) -> None:
     recorder.array("배율", scales)
 
 
-def _overflow_and_ordinary(env: Env) -> list[tuple[list[Batch]]]:
+def _infinite_and_ordinary(env: Env) -> list[tuple[list[Batch]]]:
     """Return the arguments of two calls: a window with one micro-batch of infinite loss, then an ordinary window."""
     first, second, *_ = _windows(env)
-    return [([first[0], marked_for_infinite_loss(first[1]), *first[2:]],), (second,)]
+    with_infinite_loss = [first[0], marked_for_infinite_loss(first[1]), *first[2:]]
+    return [(with_infinite_loss,), (second,)]
 
 
 @driver.scenario("infinite-loss", "손실이 inf인 마이크로 배치", check="overflow", atol=AMP_ATOL)
 def _infinite_loss(stage: Stage) -> None:
-    """Give a window with an infinite loss and an ordinary one, and record updates and scales.
+    """Give a window with one infinite loss, then an ordinary window, and record updates and scales.
 
     A program that skips only the micro-batch whose loss is infinite updates on the others, and keeps the scale.
     """
-    record_infinite_losses(stage, "amp_accumulate", _overflow_and_ordinary(stage.env))
+    record_infinite_losses(stage, "amp_accumulate", _infinite_and_ordinary(stage.env))
 
 
 @driver.scenario("overflow-clipped", "클리핑을 청했을 때 오버플로가 난 구간", check="overflow", atol=AMP_ATOL)
@@ -168,15 +168,15 @@ def _overflow_clipped(stage: Stage) -> None:
 
     A program that lets the clip raise at an infinite norm (`error_if_nonfinite`) ends here.
     """
-    calls = _overflow_and_ordinary(stage.env)
-    record_infinite_losses(stage, "amp_accumulate", calls, max_norm=NEVER_CLIPS)
+    calls = _infinite_and_ordinary(stage.env)
+    record_infinite_losses(stage, "amp_accumulate", calls, max_norm=HIGH_MAX_NORM)
 
 
 @driver.scenario("precision", "autocast의 범위", atol=AMP_ATOL)
 def _precision(stage: Stage) -> None:
     """Record the precision to which autocast is set in the model, the loss and the backward pass.
 
-    It is another one if autocast leaves out the loss, covers the backward pass or has a fixed precision.
+    The precision is wrong if autocast leaves out the loss, covers the backward pass or has a fixed precision.
     """
     window = _windows(stage.env)[1]
     record_autocast_precisions(stage, "amp_accumulate", (window,))
@@ -225,7 +225,7 @@ def _record_memory(stage: Stage, *, with_scaler: bool) -> None:
 
 @driver.scenario("memory", "함께 살아 있는 계산 그래프", watches_memory=True)
 def _memory(stage: Stage) -> None:
-    """Measure how many micro-batches' graphs are alive at the same time, without a scaler.
+    """Record how many micro-batches' graphs are alive at the same time, without a scaler.
 
     A program that concatenates the micro-batches, or runs one backward pass at the end, holds all the window's graphs
     together.
@@ -237,5 +237,8 @@ def _memory(stage: Stage) -> None:
     "memory-scaled", "스케일러가 있을 때 함께 살아 있는 계산 그래프", check="memory", watches_memory=True
 )
 def _memory_scaled(stage: Stage) -> None:
-    """Do the same as in `memory`, with a scaler. A program with a branch for each may hold graphs in one only."""
+    """Do the same as in `memory`, with a scaler.
+
+    A program with separate branches for both cases may hold graphs in one branch only.
+    """
     _record_memory(stage, with_scaler=True)

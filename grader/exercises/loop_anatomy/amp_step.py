@@ -5,7 +5,7 @@ Promises of the exercise, and the scenarios that check them:
     clipping after unscaling, even to 0.0: `bf16`, `fp16`, `zero-norm`, `zero-norm-scaled`
     an overflow changes no parameter, and lowers the scale: `overflow`, `infinite-loss`, `overflow-clipped`
     autocast for forward pass and loss only: `precision`
-    the loss before the update, as a float: `returns`, `returns-scaled`; modes stay: `modes`
+    the loss before the update, as a float: `returns`, `returns-scaled`; each module's mode stays: `modes`
     no deprecated functions (a promise of the lesson): `deprecated`
 
 The model computes in float64 and only notes the precision to which autocast is set (`AutocastNet`). Its inputs are
@@ -28,7 +28,9 @@ from grader.exercises.fixtures.classifiers import (
 from grader.exercises.fixtures.witnesses import ForwardWitness
 from grader.exercises.loop_anatomy._mixed_precision import (
     AMP_ATOL,
-    NEVER_CLIPS,
+    HIGH_MAX_NORM,
+    OVERFLOW_BACKOFF,
+    OVERFLOWING_SCALE,
     autocast_net,
     call_with_max_norms,
     call_with_zero_max_norm,
@@ -52,7 +54,7 @@ _SIZES = (4, 3, 5, 2, 4)
 
 
 def _problem(env: Env) -> Problem:
-    """Return model, batches and loss, for the recipe of an update."""
+    """Return model, batches and loss as in `_make_updates`, for the recipe of its updates."""
     return Problem(autocast_net(env), exactly_representable_batches(env, _SIZES), loss_function(env))
 
 
@@ -64,12 +66,12 @@ def _float32_net(env: Env, salt: str = "model") -> Net:
 
 
 def _float32_batches(env: Env, sizes: tuple[int, ...]) -> list[Batch]:
-    """Return batches of these sizes, with inputs in float32 that low precision rounds."""
+    """Return batches of these sizes, with inputs in float32, which bfloat16 and float16 round."""
     return [(xb.float(), yb) for xb, yb in batches(env, sizes)]
 
 
 def _make_updates(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler | None) -> None:
-    """Make one update for each batch, with falling learning rates and the values of `max_norm` in turn."""
+    """Make one update for each batch, with falling learning rates and the values of `max_norms_in_turn`."""
     env, recorder = stage.env, stage.recorder
     problem = _problem(env)
     norm = initial_gradient_norm(env, problem.batches[0])
@@ -85,8 +87,8 @@ def _make_updates(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler
 def _bf16(stage: Stage) -> None:
     """Make updates in bfloat16, without a scaler.
 
-    A program that does not clear `.grad` makes other updates. In `fp16` they differ less: what is left there has been
-    unscaled already, and the new gradients are scaled by 4096.
+    A program that does not clear `.grad` makes other updates. In `fp16` they differ less: the gradients that are left
+    there have been unscaled already, and the new ones are scaled by 4096.
     """
     _make_updates(stage, torch.bfloat16, None)
 
@@ -114,7 +116,7 @@ def _fp16(stage: Stage) -> None:
 def _zero_norm_scaled(stage: Stage) -> None:
     """Do the same as in `zero-norm`, with a scaler.
 
-    A program with a branch for each may test `if max_norm:` in one of them only.
+    A program with separate branches for both cases may test `if max_norm:` in one branch only.
     """
     problem = _problem(stage.env)
     call_with_zero_max_norm(stage, "amp_step", problem, problem.batches[0], with_scaler=True)
@@ -122,15 +124,15 @@ def _zero_norm_scaled(stage: Stage) -> None:
 
 @driver.scenario("overflow", "오버플로가 난 스텝", atol=AMP_ATOL)
 def _overflow(stage: Stage) -> None:
-    """Begin with a scale at which every float16 gradient overflows, and record updates and scales.
+    """Begin with a scale at which float16 gradients overflow, and record updates and scales of two calls.
 
-    At the lowered scale none overflows. A program that calls `opt.step()` instead of `scaler.step(opt)` makes an update
-    with infinite gradients.
+    At the lowered scale of the second call none overflows. A program that calls `opt.step()` instead of
+    `scaler.step(opt)` makes an update with infinite gradients.
     """
     env, recorder = stage.env, stage.recorder
     model = _float32_net(env)
     opt = sgd(model)
-    scaler = grad_scaler(env, init_scale=2.0**40, backoff_factor=2.0**-32)
+    scaler = grad_scaler(env, init_scale=OVERFLOWING_SCALE, backoff_factor=OVERFLOW_BACKOFF)
     recorder.watch(model, opt)
     scales = []
     for batch in _float32_batches(env, (4, 4)):
@@ -149,7 +151,7 @@ def _overflow(stage: Stage) -> None:
 
 @driver.scenario("infinite-loss", "손실이 inf인 스텝", check="overflow", atol=AMP_ATOL)
 def _infinite_loss(stage: Stage) -> None:
-    """Give a batch with an infinite loss and an ordinary one, and record updates and scales.
+    """Give a batch with an infinite loss, then an ordinary batch, and record updates and scales.
 
     A program that returns early when the loss is infinite never lowers the scale.
     """
@@ -164,14 +166,16 @@ def _overflow_clipped(stage: Stage) -> None:
     A program that lets the clip raise at an infinite norm (`error_if_nonfinite`) ends here.
     """
     first, second = exactly_representable_batches(stage.env, (4, 4))
-    record_infinite_losses(stage, "amp_step", [marked_for_infinite_loss(first), second], max_norm=NEVER_CLIPS)
+    record_infinite_losses(
+        stage, "amp_step", [marked_for_infinite_loss(first), second], max_norm=HIGH_MAX_NORM
+    )
 
 
 @driver.scenario("precision", "autocast의 범위", atol=AMP_ATOL)
 def _precision(stage: Stage) -> None:
     """Record the precision to which autocast is set in the model, the loss and the backward pass.
 
-    It is another one if autocast leaves out the loss, covers the backward pass or has a fixed precision.
+    The precision is wrong if autocast leaves out the loss, covers the backward pass or has a fixed precision.
     """
     (batch,) = exactly_representable_batches(stage.env, (4,))
     record_autocast_precisions(stage, "amp_step", batch)
@@ -185,8 +189,8 @@ def _rounding(stage: Stage) -> None:
     a model is compared, because rounding makes right programs differ later.
     """
     env, recorder = stage.env, stage.recorder
-    cases = ((torch.bfloat16, None), (torch.float16, grad_scaler(env, init_scale=2.0**8)))
-    for number, (dtype, scaler) in enumerate(cases):
+    calls = ((torch.bfloat16, None), (torch.float16, grad_scaler(env, init_scale=2.0**8)))
+    for number, (dtype, scaler) in enumerate(calls):
         model = _float32_net(env, f"model {number}")
         opt = sgd(model)
         recorder.watch(model, opt)
@@ -230,7 +234,7 @@ def _modes(stage: Stage) -> None:
 
 @driver.scenario("deprecated", "더는 쓰지 않는 API", atol=AMP_ATOL)
 def _deprecated(stage: Stage) -> None:
-    """Record whether a call makes torch warn of functions that are no longer to be used.
+    """Record whether calls make torch warn of deprecated functions.
 
     A program that calls `torch.cuda.amp.autocast` or the like makes torch warn by a FutureWarning.
     """
@@ -252,6 +256,6 @@ def _deprecated(stage: Stage) -> None:
         )
     warnings = recorder.warned.count("FutureWarning")
     # A program that does nothing is not warned either. So record whether there was a forward pass. The witness depends
-    # on its inputs, and so on the seed; without a pass it is NaN.
+    # on the inputs of the first pass, and so on the seed; without a pass it is NaN.
     recorder.fact("순전파", "하지 않음" if math.isnan(witness.first_sum) else "했음")
     recorder.claim("FutureWarning", "있음" if warnings else "없음", [witness.first_sum * (1 + warnings)])

@@ -2,17 +2,19 @@
 
 Promises of the exercise, and the scenarios that check them:
     it saves when a score is higher than every one before: `best`, `ties`, `negative`; the first one whatever it is, 0.0
-    too: `zero`, `again`; but NaN never: `nan`, `nan-unsaved`
+    too: `zero`, `again`; but a NaN never: `nan`, `nan-unsaved`
     `update` returns whether it saved: `returns`
     the file holds the state of that moment, and all that a run needs to go on: `best`, `content`
     it opens with `weights_only=True`, with the promised keys and plain values: `content`, `plain`, `numpy`, `dict`
     a crash while saving leaves the old file or the new one whole: `crash`; files do not pile up: `folder`
+
+The run that is saved is a `TrainingRun`, which the driver trains itself. "Weights" are its whole `state_vector`.
 """
 
 import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -33,6 +35,16 @@ from grader.observe.wording import ordinal, yes_or_no
 driver = Driver("BestCheckpoint")
 
 
+class _Update(NamedTuple):
+    """One call of `update`, just after it."""
+
+    run: TrainingRun
+    """The run whose state it was given."""
+    weights_so_far: list[Tensor]
+    """The run's weights at each call of `update` so far, this one included."""
+    returned: Fact
+
+
 def _update_for_each(
     stage: Stage,
     path: Path,
@@ -40,7 +52,7 @@ def _update_for_each(
     *,
     as_text: bool = False,
     norm_dropout: bool = False,
-) -> Iterator[tuple[TrainingRun, list[Tensor], Fact]]:
+) -> Iterator[_Update]:
     """Call `update` once for each score, after one more batch of training each time; yield after each call.
 
     Args:
@@ -49,9 +61,6 @@ def _update_for_each(
         scores: what each call of `update` is given as its score.
         as_text: give the path as str; otherwise as Path.
         norm_dropout: train a model with BatchNorm and dropout.
-
-    Yields:
-        The run, the weights at each call of `update` so far, and what this call returned.
     """
     recorder, env = stage.recorder, stage.env
     student = stage.student("BestCheckpoint")
@@ -61,26 +70,26 @@ def _update_for_each(
     data = batches(env, (4,) * len(scores))
     config = settings_for(student, Settings(epochs=len(scores), amp_dtype="bfloat16"))
     best = recorder.call(student, str(path) if as_text else path)
-    weights_at_updates: list[Tensor] = []
-    for number, (score, steps) in enumerate(zip(scores, _steps(env, len(scores)), strict=True)):
+    weights_so_far: list[Tensor] = []
+    for number, (score, step) in enumerate(zip(scores, _step_numbers(env, len(scores)), strict=True)):
         run.train(data[number : number + 1])
-        weights_at_updates.append(run.weights())
-        saved = recorder.call(
-            lambda score=score, step=steps: best.update(
+        weights_so_far.append(run.state_vector())
+        returned = recorder.call(
+            lambda score=score, step=step: best.update(
                 score, model=run.model, opt=run.opt, scheduler=run.scheduler, step=step, config=config
             )
         )
-        yield run, weights_at_updates, as_fact(saved)
+        yield _Update(run, weights_so_far, as_fact(returned))
 
 
 def _rising_scores(env: Env, count: int) -> list[float]:
-    """Return scores in rising order, which follow from the seed and are exact in float32."""
+    """Return different scores in rising order, which follow from the seed and are exact in float32."""
     numbers = torch.randperm(1000, generator=env.generator("scores"))[:count].sort().values
     return [(int(number) + 10) / 1024 for number in numbers]
 
 
-def _steps(env: Env, count: int) -> list[int]:
-    """Return the `step` of each call of `update`: rising numbers that follow from the seed."""
+def _step_numbers(env: Env, count: int) -> list[int]:
+    """Return a `step` for each call of `update`: rising numbers that follow from the seed."""
     return torch.randint(1, 50, (count,), generator=env.generator("steps")).cumsum(0).tolist()
 
 
@@ -88,29 +97,31 @@ def _record_file(
     recorder: Recorder,
     path: Path,
     run: TrainingRun,
-    weights_at_updates: list[Tensor],
+    weights_so_far: list[Tensor],
     name: str,
     *,
     with_score_and_step: bool = False,
 ) -> None:
     """Record the weights in the file, and from which call of `update` they are.
 
-    The config in the file may be an object (`Settings`): that it must be plain is judged in other scenarios.
+    The config in the file may be a `Settings` object: the scenario `plain` judges that it must be plain values.
 
     Args:
         recorder: the scenario's recorder.
         path: the checkpoint's path.
         run: the run that was saved.
-        weights_at_updates: the weights at each call of `update` so far.
+        weights_so_far: the run's weights at each call of `update` so far.
         name: Korean phrase with which the names of the facts begin.
         with_score_and_step: record score and step too.
     """
-    content, how = read_checkpoint(path, allowed_classes=[Settings])
+    content, outcome = read_checkpoint(path, allowed_classes=[Settings])
     weights = flat_state(content.get("model"), run.model)
-    found = [n for n, then in enumerate(weights_at_updates, start=1) if torch.equal(weights, then)]
-    recorder.fact(f"{name}의 파일", how)
+    matching_calls = [n for n, then in enumerate(weights_so_far, start=1) if torch.equal(weights, then)]
+    recorder.fact(f"{name}의 파일", outcome)
     if content:
-        moment = f"update()를 {ordinal(found[-1])}로 부를 때의 것" if found else "어느 때의 것도 아님"
+        moment = "어느 때의 것도 아님"
+        if matching_calls:
+            moment = f"update()를 {ordinal(matching_calls[-1])}로 부를 때의 것"
         recorder.claim(f"{name}의 파일에 든 가중치", moment, weights)
         if with_score_and_step:
             recorder.fact(f"{name}의 파일에 든 score", as_fact(content.get("score")))
@@ -120,13 +131,13 @@ def _record_file(
 def _record_each_update(
     stage: Stage, scores: list[Any], *, as_text: bool = False, with_score_and_step: bool = False
 ) -> None:
-    """Call `update` once for each score, and record the file after each call."""
+    """Call `update` once for each score, and record the file after each call; for arguments see the functions above."""
     with scratch_folder() as folder:
         path = folder / "best.pt"
-        for run, weights_at_updates, _ in _update_for_each(stage, path, scores, as_text=as_text):
-            name = f"{len(weights_at_updates)}번째 update() 뒤"
+        for run, weights_so_far, _ in _update_for_each(stage, path, scores, as_text=as_text):
+            name = f"{len(weights_so_far)}번째 update() 뒤"
             _record_file(
-                stage.recorder, path, run, weights_at_updates, name, with_score_and_step=with_score_and_step
+                stage.recorder, path, run, weights_so_far, name, with_score_and_step=with_score_and_step
             )
 
 
@@ -153,20 +164,20 @@ def _best(stage: Stage) -> None:
 
 @driver.scenario("folder", "저장할 때마다 폴더에 남는 파일", check="best")
 def _folder(stage: Stage) -> None:
-    """Record the checkpoint after each save, and whether files pile up in its folder.
+    """Record the checkpoint after each call, and whether files pile up in its folder.
 
-    A program that writes a file of another name at each save fills the folder. Two files are right, because a program
-    may keep the one before the best, so files are counted from the second save on. After the third comes a score that
-    is too low to be saved, which must not add a file either.
+    The first three scores are to be saved, the fourth is too low, and must not add a file either. A program that writes
+    a file of another name at each save fills the folder. Two files are right, because a program may keep the checkpoint
+    before the best. So the numbers of files are compared from the second save on.
     """
     worst, *rising = _rising_scores(stage.env, 4)
     file_counts: list[int] = []
     with scratch_folder() as folder:
         path = folder / "best.pt"
-        for run, weights_at_updates, _ in _update_for_each(stage, path, [*rising, worst]):
+        for run, weights_so_far, _ in _update_for_each(stage, path, [*rising, worst]):
             file_counts.append(_file_count(folder))
-            name = f"{len(weights_at_updates)}번째 update() 뒤"
-            _record_file(stage.recorder, path, run, weights_at_updates, name)
+            name = f"{len(weights_so_far)}번째 update() 뒤"
+            _record_file(stage.recorder, path, run, weights_so_far, name)
     stage.recorder.fact("저장할수록 파일이 늘어남", yes_or_no(file_counts[2] > file_counts[1]))
     stage.recorder.fact("저장하지 않아도 파일이 늘어남", yes_or_no(file_counts[3] > file_counts[2]))
 
@@ -178,20 +189,20 @@ def _file_count(folder: Path) -> int:
 
 @driver.scenario("returns", "update()의 반환값", check="best")
 def _returns(stage: Stage) -> None:
-    """Record what `update` returns.
+    """Record what `update` returns for a first score, a lower and a higher one.
 
     A program that returns nothing, or always True, does not say whether it saved.
     """
     low, middle, high = _rising_scores(stage.env, 3)
     with scratch_folder() as folder:
         updates = _update_for_each(stage, folder / "best.pt", [middle, low, high])
-        outcomes = [outcome for *_, outcome in updates]
-    stage.recorder.fact("update()의 반환값", outcomes)
+        returned = [update.returned for update in updates]
+    stage.recorder.fact("update()의 반환값", returned)
 
 
 @driver.scenario("again", "파일이 이미 있을 때", check="best")
 def _again(stage: Stage) -> None:
-    """Begin a second run where the file of an earlier, better one is.
+    """Begin a second run where the file of an earlier, better run is.
 
     A program that reads the best score from that file does not save the first score of the new run.
     """
@@ -199,14 +210,9 @@ def _again(stage: Stage) -> None:
     with scratch_folder() as folder:
         path = folder / "best.pt"
         for name, scores in (("앞선 학습: ", [highest]), ("새 학습: ", [middle, low, high])):
-            for run, weights_at_updates, _ in _update_for_each(stage, path, scores):
-                _record_file(
-                    stage.recorder,
-                    path,
-                    run,
-                    weights_at_updates,
-                    f"{name}{len(weights_at_updates)}번째 update() 뒤",
-                )
+            for run, weights_so_far, _ in _update_for_each(stage, path, scores):
+                when = f"{name}{len(weights_so_far)}번째 update() 뒤"
+                _record_file(stage.recorder, path, run, weights_so_far, when)
 
 
 @driver.scenario("ties", "같은 점수")
@@ -221,7 +227,7 @@ def _ties(stage: Stage) -> None:
 
 @driver.scenario("zero", "0점")
 def _zero(stage: Stage) -> None:
-    """Give a first score of 0.
+    """Give a first score of 0, then a negative one.
 
     A program that starts with a best score of 0, or tests `if score:`, does not save 0.0.
     """
@@ -242,7 +248,7 @@ def _negative(stage: Stage) -> None:
 def _nan(stage: Stage) -> None:
     """Give NaN as the first score and in the middle.
 
-    A program that saves its first score unseen keeps a NaN, which no later score is higher than.
+    A program that saves its first score without a look keeps a NaN as its best, and no later score is higher than NaN.
     """
     low, middle, high = _rising_scores(stage.env, 3)
     _record_each_update(stage, [math.nan, middle, math.nan, low, high])
@@ -250,19 +256,19 @@ def _nan(stage: Stage) -> None:
 
 @driver.scenario("nan-unsaved", "NaN 점수의 반환값과 폴더", check="zero")
 def _nan_unsaved(stage: Stage) -> None:
-    """Give NaN as the second score, and record whether `update` says that it is saved, and whether files appear.
+    """Give NaN as the second score, and record whether `update` returns True, and whether files appear.
 
-    A program that says so, or writes a temporary file before it compares, shows here. What `update` returns for other
-    scores is not judged.
+    A program that returns True, or writes a temporary file before it compares, shows here. What `update` returns for
+    the first score is not judged.
     """
     with scratch_folder() as folder:
         scores = [*_rising_scores(stage.env, 1), math.nan]
-        seen = [
-            (outcome, _file_count(folder))
-            for *_, outcome in _update_for_each(stage, folder / "best.pt", scores)
+        returned_and_file_counts = [
+            (update.returned, _file_count(folder))
+            for update in _update_for_each(stage, folder / "best.pt", scores)
         ]
-    (_, before), (outcome, after) = seen
-    stage.recorder.fact("NaN을 저장했다고 함", yes_or_no(outcome is True))
+    (_, before), (returned, after) = returned_and_file_counts
+    stage.recorder.fact("NaN을 저장했다고 함", yes_or_no(returned is True))
     stage.recorder.fact("NaN을 저장하지 않아도 파일이 늘어남", yes_or_no(after > before))
 
 
@@ -271,7 +277,7 @@ def _nan_unsaved(stage: Stage) -> None:
 
 @driver.scenario("content", "이어서 학습할 수 있는 내용")
 def _content(stage: Stage) -> None:
-    """Load the saved states into new objects, and record those.
+    """Load the saved states into new objects and record these; record, too, the modes after saving.
 
     A program that leaves out a state, saves only parameters or changes the modes shows.
     """
@@ -280,18 +286,18 @@ def _content(stage: Stage) -> None:
     modes: list[Fact] = []
     with scratch_folder() as folder:
         path = folder / "best.pt"
-        for run, *_ in _update_for_each(stage, path, _rising_scores(env, 3), norm_dropout=True):
-            modes = [m.training for m in run.model.modules()]
+        for update in _update_for_each(stage, path, _rising_scores(env, 3), norm_dropout=True):
+            modes = [m.training for m in update.run.model.modules()]
         content = read_and_record_content(recorder, path, allowed_classes=[Settings])
     recorder.fact("step", as_fact(content.get("step")))
     recorder.array("모델의 상태", flat_state(content.get("model"), loaded.model))
     recorder.fact("저장한 뒤의 모드", modes)
-    recorder.array("옵티마이저", _loaded_momentum(loaded.opt, content.get("optimizer")))
-    recorder.fact("스케줄러", _loaded_epoch(loaded.scheduler, content.get("scheduler")))
+    recorder.array("옵티마이저", _load_momentum(loaded.opt, content.get("optimizer")))
+    recorder.fact("스케줄러", _load_step_count(loaded.scheduler, content.get("scheduler")))
 
 
-def _loaded_momentum(opt: Optimizer, state: Any) -> Tensor:
-    """Load an optimizer's state; return momentum and learning rates, empty if it cannot be loaded."""
+def _load_momentum(opt: Optimizer, state: Any) -> Tensor:
+    """Load a saved state into an optimizer; return its momentum and learning rates, empty if loading failed."""
     try:
         opt.load_state_dict(state)
         buffers = [
@@ -305,8 +311,8 @@ def _loaded_momentum(opt: Optimizer, state: Any) -> Tensor:
         return torch.zeros(0)
 
 
-def _loaded_epoch(scheduler: LRScheduler, state: Any) -> Fact:
-    """Load a scheduler's state; return its number of steps, or in Korean that the state cannot be loaded."""
+def _load_step_count(scheduler: LRScheduler, state: Any) -> Fact:
+    """Load a saved state into a scheduler; return its number of steps, or in Korean that loading failed."""
     try:
         scheduler.load_state_dict(state)
         return as_fact(scheduler.last_epoch)
@@ -365,10 +371,14 @@ def _record_content(
     cases: Sequence[tuple[str, Any, Any]],
     allowed_classes: Sequence[type] = (),
 ) -> None:
-    """Call `update` for each (name, score, config), and record what the file holds afterwards.
+    """Call `update` for each case, and record what the file holds after each call.
 
-    The names of the facts begin with the name. With `allowed_classes` (see `read_checkpoint`), the config is not
-    recorded.
+    Args:
+        stage: the scenario's stage.
+        run: the run that is saved.
+        cases: (name, score, config) of each call; the names of its facts begin with the name, in Korean.
+        allowed_classes: classes of objects that the file may hold (see `read_checkpoint`). If any are given, the
+            config is not recorded.
     """
     recorder = stage.recorder
     with scratch_folder() as folder:
@@ -379,8 +389,8 @@ def _record_content(
                     score, model=run.model, opt=run.opt, scheduler=run.scheduler, step=1, config=config
                 )
             )
-            content, how = read_checkpoint(folder / "best.pt", allowed_classes)
-            recorder.fact(f"{name}: 파일", how)
+            content, outcome = read_checkpoint(folder / "best.pt", allowed_classes)
+            recorder.fact(f"{name}: 파일", outcome)
             recorder.fact(f"{name}: score", as_fact(content.get("score")))
             if not allowed_classes:
                 recorder.fact(f"{name}: config", as_fact(content.get("config")))
@@ -391,38 +401,38 @@ def _record_content(
 
 @driver.scenario("crash", "저장하다 끊길 때")
 def _crash(stage: Stage) -> None:
-    """Let the disk fill up during the first and the third of four saves, and record the file that is left.
+    """Let the disk fill up during the first and the third of four saves, and record the file after each save.
 
     A program that writes over the old file leaves half a file if the disk fills up in the middle of saving.
     """
     recorder, student = stage.recorder, stage.student("BestCheckpoint")
     run = TrainingRun(stage.env)
     data = batches(stage.env, (4, 4, 4, 4))
-    scores, steps = _rising_scores(stage.env, 4), _steps(stage.env, 4)
+    scores, steps = _rising_scores(stage.env, 4), _step_numbers(stage.env, 4)
     config = settings_for(student, Settings(lr=scores[0]))
-    weights_at_updates: list[Tensor] = []
+    weights_so_far: list[Tensor] = []
     with scratch_folder() as folder:
         path = folder / "best.pt"
         best = recorder.call(student, path)
 
         def save() -> None:
-            number = len(weights_at_updates)
+            number = len(weights_so_far)
             run.train(data[number : number + 1])
-            weights_at_updates.append(run.weights())
+            weights_so_far.append(run.state_vector())
             parts = {"model": run.model, "opt": run.opt, "scheduler": run.scheduler}
             best.update(scores[number], **parts, step=steps[number], config=config)
 
         with full_disk(student):
             _call_allowing_os_error(recorder, save)
-        recorder.fact("첫 저장이 끊긴 뒤의 파일", read_checkpoint(path).how)
+        recorder.fact("첫 저장이 끊긴 뒤의 파일", read_checkpoint(path).outcome)
         recorder.call(save)
-        _record_file(recorder, path, run, weights_at_updates, "다시 저장한 뒤")
+        _record_file(recorder, path, run, weights_so_far, "다시 저장한 뒤")
         with full_disk(student):
             _call_allowing_os_error(recorder, save)
-        _record_file(recorder, path, run, weights_at_updates, "두 번째로 저장이 끊긴 뒤")
+        _record_file(recorder, path, run, weights_so_far, "두 번째로 저장이 끊긴 뒤")
         with watched_replacement(recorder, student, path):
             recorder.call(save)
-        _record_file(recorder, path, run, weights_at_updates, "마지막 저장 뒤")
+        _record_file(recorder, path, run, weights_so_far, "마지막 저장 뒤")
 
 
 def _call_allowing_os_error(recorder: Recorder, action: Callable[[], object]) -> None:

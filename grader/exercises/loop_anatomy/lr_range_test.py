@@ -11,8 +11,8 @@ Promises of the exercise, and the scenarios that check them:
     after an exception too, which comes out: `interrupted`, `ctrl-c`, `failed-backward`
 
 Returned losses show all updates but the last, because each is computed with the weights that the earlier updates made.
-The updates themselves are not recorded, because a program may train a copy of model and optimizer. What is left behind
-does not depend on them; most of it is judged in scenarios that do not record the losses.
+The updates themselves are not recorded, because a program may train a copy of model and optimizer. What the call leaves
+behind does not depend on them; most of it is judged in scenarios that do not record the losses.
 """
 
 from collections.abc import Callable, Sequence
@@ -68,7 +68,11 @@ def _call(
     rates: list[float],
     loss_fn: LossFn | None = None,
 ) -> Any:
-    """Call the learner's function from a random state that follows from the scenario, and return its result."""
+    """Watch the model, set a random state, call the learner's function, and return its result.
+
+    The random state, from which dropout draws, follows from seed and scenario. Without `loss_fn`, the loss function is
+    that of `loss_function`.
+    """
     stage.recorder.watch(model, opt, states=False)
     stage.env.set_random_state("dropout")
     function = stage.student("lr_range_test")
@@ -84,19 +88,19 @@ def _record_losses(stage: Stage, losses: Any) -> None:
 
 
 def _record_forward_passes(stage: Stage, at_least: int) -> None:
-    """Record whether there were enough forward passes: a function that does nothing also leaves all as it was."""
+    """Record whether there were at least so many forward passes: without any, all is as it was before the call, too."""
     stage.recorder.fact(
         "학습률마다 모델에 배치를 넣어 봄", len(stage.recorder.training_at_forward) >= at_least
     )
 
 
 def _train_before(env: Env, model: nn.Module, opt: Optimizer, sizes: Sequence[int] = (4, 4)) -> None:
-    """Make an update for each size, so that BatchNorm and optimizer have a state that can be lost."""
+    """Make an update on a batch of each size, so that BatchNorm and optimizer have a state that can be lost."""
     _make_updates(env, model, opt, batches(env, sizes, "before"))
 
 
 def _make_updates(env: Env, model: nn.Module, opt: Optimizer, data: Sequence[Batch]) -> None:
-    """Make one ordinary update for each batch."""
+    """Make one ordinary update for each batch, and leave no gradients."""
     loss_fn = loss_function(env)
     for xb, yb in data:
         opt.zero_grad()
@@ -110,7 +114,7 @@ def _make_updates(env: Env, model: nn.Module, opt: Optimizer, data: Sequence[Bat
 
 @driver.scenario("sgd", "두 매개변수 그룹의 SGD", check="losses")
 def _sgd(stage: Stage) -> None:
-    """Record the losses for rates that neither rise nor fall steadily, with two parameter groups.
+    """Record the losses for four rates that are not in order, with two parameter groups.
 
     A program that sorts the rates, or sets only the first group's, returns other losses.
     """
@@ -124,7 +128,7 @@ def _sgd(stage: Stage) -> None:
 def _adamw(stage: Stage) -> None:
     """Record the losses with an AdamW that has trained before, and with fewer rates than batches.
 
-    A program that updates by hand or with a new optimizer ignores the moments of earlier training.
+    A program that updates by hand or with a new optimizer ignores what AdamW remembers of earlier training.
     """
     model = mlp(stage.env)
     opt = adamw(model)
@@ -208,12 +212,14 @@ def _eval_mode(stage: Stage) -> None:
 
 
 def _record_distance_moved(stage: Stage, model: Net, before: Tensor) -> None:
-    """Record how far (L2) weights and buffers are from `before`, the `flat_state` before the call."""
+    """Record the L2 distance of weights and buffers from `before`, their `flat_state` before the call."""
     after = flat_state(model.state_dict(), model)
     stage.recorder.array("모델이 옮겨진 거리", (after - before).norm().reshape(1))
 
 
-def _record_end_at_third(stage: Stage, model: Net, data: list[Batch], loss_fn: LossFn | None = None) -> None:
+def _record_end_at_third_batch(
+    stage: Stage, model: Net, data: list[Batch], loss_fn: LossFn | None = None
+) -> None:
     """Call with five batches, the third of which makes the loss infinite or NaN; record losses and distance moved."""
     before = flat_state(model.state_dict(), model)
     _record_losses(stage, _call(stage, model, sgd(model), data, _rates(stage.env, 5), loss_fn))
@@ -228,7 +234,7 @@ def _nan(stage: Stage) -> None:
     """
     data = batches(stage.env, (4, 6, 3, 5, 4))
     data[2][0][0, 0] = torch.nan
-    _record_end_at_third(stage, norm_dropout_mlp(stage.env), data)
+    _record_end_at_third_batch(stage, norm_dropout_mlp(stage.env), data)
 
 
 def _squared_error(output: Tensor, target: Tensor) -> Tensor:
@@ -255,18 +261,18 @@ def _minus_inf(stage: Stage) -> None:
 
 
 def _record_overflow(stage: Stage, second_target: float, loss_fn: LossFn) -> None:
-    """Record a call in which the third of five losses overflows.
+    """Record losses and distance moved of a call in which the third of five losses overflows.
 
     Args:
         stage: the scenario's stage.
         second_target: target in the second batch. In the third it is 1e200, whose square overflows; in the others 0.
-        loss_fn: the loss function.
+        loss_fn: the loss function: the squared error, or its negative.
     """
     data = [(xb, torch.zeros(len(xb), CLASSES).to(xb)) for xb, _ in batches(stage.env, (4, 6, 3, 5, 4))]
     data[1][1][:] = second_target
     data[2][1][:] = 1e200
     model = initialize(Net([nn.Linear(FEATURES, CLASSES)]), stage.env, "model")
-    _record_end_at_third(stage, model, data, loss_fn)
+    _record_end_at_third_batch(stage, model, data, loss_fn)
 
 
 # ---- what is restored ----------------------------------------------------------------------------
@@ -315,7 +321,7 @@ def _learning_rates(stage: Stage) -> None:
 def _record_optimizer_state(stage: Stage, make_opt: MakeOptimizer, *, has_trained: bool) -> None:
     """Call the learner's function, and record two updates after it, which show the optimizer's state.
 
-    Weights and rates are restored first, so that a program that does not restore them is judged elsewhere only.
+    The driver restores weights and rates before these updates: other scenarios judge whether the program restored them.
 
     Args:
         stage: the scenario's stage.
@@ -356,7 +362,7 @@ def _record_next_updates(stage: Stage, model: nn.Module, opt: Optimizer) -> None
 
 @driver.scenario("moments", "학습하던 AdamW의 상태", check="restored")
 def _moments(stage: Stage) -> None:
-    """Record what AdamW does after the call, having trained before.
+    """Record the updates after a call, of an AdamW that had trained before it.
 
     A program that does not restore AdamW's moments and counts makes other updates afterwards.
     """
@@ -365,9 +371,10 @@ def _moments(stage: Stage) -> None:
 
 @driver.scenario("momentum", "새 옵티마이저의 모멘텀", check="restored")
 def _momentum(stage: Stage) -> None:
-    """Record what a new optimizer with momentum does after the call.
+    """Record the updates after a call, of an optimizer with momentum that was new before it.
 
-    A program that restores states one by one keeps those that arose during the call: a new optimizer has none.
+    A new optimizer has no state. A program that only writes back the states that it found keeps those that arose
+    during the call.
     """
     _record_optimizer_state(stage, momentum_sgd, has_trained=False)
 
@@ -376,7 +383,7 @@ def _momentum(stage: Stage) -> None:
 def _gradients(stage: Stage) -> None:
     """Give an optimizer that holds the last layer only, and record whether gradients are left.
 
-    A program that clears by `opt.zero_grad()` leaves those of the other layers.
+    A program that clears by `opt.zero_grad()` leaves the gradients of the other layers.
     """
     model = mlp(stage.env)
     last: Any = model.layers[-1]
@@ -389,13 +396,13 @@ def _gradients(stage: Stage) -> None:
 
 
 class _Interruption(ValueError):
-    """What loss function and model raise: a class of its own, so that no other error is taken for it."""
+    """An exception that a loss function or model raises: a class of our own, so that no other error passes for it."""
 
 
 def _record_exception(
     stage: Stage, model: Net, opt: Optimizer, loss_fn: LossFn, expected: type[BaseException]
 ) -> None:
-    """Call the learner's function, and record that the exception comes out and what it leaves behind.
+    """Call the learner's function, and record which exception comes out and what the call leaves behind.
 
     Args:
         stage: the scenario's stage.
@@ -423,8 +430,8 @@ def _record_exception(
     _record_next_updates(stage, model, opt)
 
 
-def _loss_raises(stage: Stage, exception: type[BaseException]) -> None:
-    """Let the loss function raise at the third batch, in a run with BatchNorm, dropout and momentum."""
+def _record_raising_loss(stage: Stage, exception: type[BaseException]) -> None:
+    """Let the loss function raise at the third batch, with BatchNorm, dropout and momentum; record what that leaves."""
     true_loss_fn = loss_function(stage.env)
 
     def loss_fn(output: Tensor, target: Tensor) -> Tensor:
@@ -442,30 +449,30 @@ def _interrupted(stage: Stage) -> None:
 
     A program without `finally` restores nothing when the loss function raises; another swallows the exception.
     """
-    _loss_raises(stage, _Interruption)
+    _record_raising_loss(stage, _Interruption)
 
 
 @driver.scenario("ctrl-c", "도중에 Ctrl+C로 멈출 때", check="interrupted")
 def _ctrl_c(stage: Stage) -> None:
-    """Stop the call as Ctrl+C does, and record what is restored.
+    """Stop the call as Ctrl+C does, by a KeyboardInterrupt, and record what is restored.
 
-    A program that restores in `except Exception` does not see Ctrl+C, by which people stop a test that takes long.
+    A program that restores in `except Exception` does not catch Ctrl+C, by which people stop a test that takes long.
     """
-    _loss_raises(stage, KeyboardInterrupt)
+    _record_raising_loss(stage, KeyboardInterrupt)
 
 
 class _FailsBackward(nn.Module):
-    """Returns its inputs, and raises in the backward pass of the third batch."""
+    """A layer that returns its inputs, and raises in the backward pass of the third batch."""
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Return the inputs."""
         if inputs.requires_grad and len(inputs) == _SIZES[2]:
-            inputs.register_hook(_raise)
+            inputs.register_hook(_raise_interruption)
         return inputs
 
 
-def _raise(_: Tensor) -> None:
-    """Raise an `_Interruption`: a hook that makes the backward pass fail."""
+def _raise_interruption(_: Tensor) -> None:
+    """Raise an `_Interruption`, as a hook that makes a backward pass fail."""
     raise _Interruption("역전파가 낸 예외")
 
 

@@ -5,7 +5,7 @@ Promises of the exercise, and the scenarios that check them:
     the scheduler's state is restored: `sgd`, `sequential`
     the model's state is restored, buffers included, and each module keeps its mode: `modes`
     the path may be a str: `adamw`
-    the saved number of steps is returned, as an int: all
+    the saved number of steps is returned, as an int: all scenarios
 
 All scenarios but `modes` train on after the call, and compare with a run that was never interrupted.
 """
@@ -25,7 +25,7 @@ from grader.observe.values import type_name
 
 driver = Driver("resume")
 
-_UPDATES = 9
+_UPDATE_COUNT = 9
 """Number of updates of the whole run."""
 
 
@@ -36,11 +36,12 @@ def _record_resumed_run(
     as_text: bool = False,
     scheduler: Callable[[Optimizer], LRScheduler] = decaying_scheduler,
 ) -> None:
-    """Train on nine batches in one go, and on the same nine with an interruption; record whether both end alike.
+    """Train on nine batches in one go, and on the last of them once more after a resumption; record if both end alike.
 
-    The run with an interruption trains on some batches, saves a checkpoint, loads it into new objects as a new process
-    would, and trains on the rest. The scheduler is one or two steps ahead of the updates. So a program that does not
-    load its state, but steps a new scheduler once for each update, ends with another learning rate.
+    After some batches, the driver saves a checkpoint of the first run. The learner's function loads it into the objects
+    of another run, which then trains on the remaining batches. The scheduler is one or two steps ahead of the updates.
+    So a program that does not load its state, but steps a new scheduler once for each update, ends with another
+    learning rate.
 
     Args:
         stage: the scenario's stage.
@@ -49,7 +50,7 @@ def _record_resumed_run(
         scheduler: makes the scheduler.
     """
     env, recorder = stage.env, stage.recorder
-    data = batches(env, (4,) * _UPDATES)
+    data = batches(env, (4,) * _UPDATE_COUNT)
     saved_at = 3 + env.number("saved at") % 4
     uninterrupted = TrainingRun(env, adamw=adamw, scheduler=scheduler)
     with warnings.catch_warnings():
@@ -60,15 +61,15 @@ def _record_resumed_run(
     resumed = TrainingRun(env, adamw=adamw, salt="another start", scheduler=scheduler)
     with scratch_folder() as folder:
         path = folder / "run.pt"
-        # What else a checkpoint of `BestCheckpoint` holds, and `note`, one more entry, as it may have.
+        # What else a checkpoint of `BestCheckpoint` holds; and `note`, an entry of the kind that it may have besides.
         other_entries = {
             "step": saved_at,
             "score": 0.5,
             "config": Settings().to_dict(),
             "note": "덤으로 든 것",
         }
-        torch.save({**uninterrupted.state(), **other_entries}, path)
-        uninterrupted.train(data[saved_at:_UPDATES])
+        torch.save({**uninterrupted.state_dicts(), **other_entries}, path)
+        uninterrupted.train(data[saved_at:_UPDATE_COUNT])
         step = recorder.call(
             stage.student("resume"),
             str(path) if as_text else path,
@@ -80,17 +81,20 @@ def _record_resumed_run(
     recorder.fact("반환값", as_fact(step))
     # Watch only now, so that the loaded parameters are the first state.
     recorder.watch(resumed.model, resumed.opt)
-    # A program that returns something unusable is judged by the facts above; its restored objects are judged all the
-    # same, by training on from the right step.
-    start = step if isinstance(step, int) and 0 <= step <= _UPDATES else saved_at
-    resumed.train(data[start:_UPDATES])
+    # If the returned step is unusable, the facts above judge that. The restored objects are judged all the same, by
+    # training on from the right step.
+    start = step if isinstance(step, int) and 0 <= step <= _UPDATE_COUNT else saved_at
+    resumed.train(data[start:_UPDATE_COUNT])
     ends = zip(uninterrupted.model.parameters(), resumed.model.parameters(), strict=True)
     recorder.fact("중단 없이 학습한 가중치와 비트까지 같음", all(torch.equal(a, b) for a, b in ends))
 
 
 @driver.scenario("sgd", "모멘텀 SGD")
 def _sgd(stage: Stage) -> None:
-    """Resume with momentum. A program that does not restore it, or the scheduler, makes other updates from there on."""
+    """Resume with momentum.
+
+    A program that does not restore momentum, or the scheduler, makes other updates from there on.
+    """
     _record_resumed_run(stage)
 
 
@@ -104,14 +108,14 @@ def _adamw(stage: Stage) -> None:
 
 
 def _warmup_then_cosine(opt: Optimizer) -> LRScheduler:
-    """Return a scheduler made of two others: two steps of warmup, then a cosine."""
-    parts = [LinearLR(opt, 0.5, total_iters=2), CosineAnnealingLR(opt, 2 * _UPDATES)]
+    """Return a scheduler made of two others: two steps of warm-up, then a cosine."""
+    parts = [LinearLR(opt, 0.5, total_iters=2), CosineAnnealingLR(opt, 2 * _UPDATE_COUNT)]
     return SequentialLR(opt, parts, milestones=[2])
 
 
 @driver.scenario("sequential", "스케줄러 두 개를 이은 SequentialLR", check="sgd")
 def _sequential(stage: Stage) -> None:
-    """Resume with a scheduler that holds others. A program that restores only `last_epoch` misses their states."""
+    """Resume with a scheduler that consists of two others. A program that restores only `last_epoch` misses theirs."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # in older torch, SequentialLR calls a deprecated function
         _record_resumed_run(stage, scheduler=_warmup_then_cosine)
@@ -126,7 +130,7 @@ def _modes(stage: Stage) -> None:
     env, recorder = stage.env, stage.recorder
     saved, model = norm_dropout_mlp(env, "saved"), norm_dropout_mlp(env)
     with torch.no_grad():
-        for buffer in saved.buffers():  # so that they differ from those of the model that is loaded into
+        for buffer in saved.buffers():  # so that they differ from those of `model`
             buffer.add_(0.25 if buffer.is_floating_point() else 1)
     opt = sgd(model)
     scheduler = LambdaLR(opt, lambda update: 0.9**update)

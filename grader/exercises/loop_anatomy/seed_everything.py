@@ -24,7 +24,7 @@ from grader.observe.wording import yes_or_no
 driver = Driver("seed_everything")
 
 _DrawNumbers = Callable[[Any], Fact]
-"""Draws numbers from one source of randomness; is given what `seed_everything` returned."""
+"""Draws numbers from one source of randomness, and returns them; its argument is what `seed_everything` returned."""
 
 
 def _record_repetitions(
@@ -39,7 +39,8 @@ def _record_repetitions(
         stage: the scenario's stage.
         sources: name of a source, as learners read it -> function that draws from it.
         first_seed: the first seed; None: one that follows from the scenario's seed.
-        more_calls: number of calls after three with the first seed, the first seed again, and the next number.
+        more_calls: number of calls after the first three, whose seeds are `first_seed`, the same again, and the next
+            number. Their seeds are drawn from `first_seed` and the two numbers after it.
     """
     recorder, env = stage.recorder, stage.env
     if first_seed is None:
@@ -55,11 +56,27 @@ def _record_repetitions(
         series = [numbers[name] for numbers in drawn]
         recorder.fact(f"같은 시드로 되풀이됨: {name}", series[0] == series[1])
         recorder.fact(f"다른 시드로 달라짐: {name}", series[0] != series[2])
-        # For each call, the number of the first call with the same numbers, as in [1, 1, 3, 3]. It implies the two
+        # For each call, which call was the first that drew the same numbers, as in [1, 1, 3, 3]. This implies the two
         # facts above, which say more to a learner.
         recorder.fact(
             f"호출마다 처음 같은 수가 나온 호출: {name}", [series.index(numbers) + 1 for numbers in series]
         )
+
+
+def _global_draws(stage: Stage) -> dict[str, _DrawNumbers]:
+    """Return for each global generator its name and a function that draws from it: random, NumPy, torch, a GPU in use.
+
+    (None of them needs what `seed_everything` returned.)
+    """
+    device = stage.env.device
+    draws: dict[str, _DrawNumbers] = {
+        "random": lambda _: [random.random() for _ in range(3)],
+        "numpy": lambda _: [float(x) for x in np.random.rand(3)],
+        "torch": lambda _: torch.rand(3).tolist(),
+    }
+    if device.type != "cpu":
+        draws[f"torch ({device.type})"] = lambda _: torch.rand(3, device=device).tolist()
+    return draws
 
 
 @driver.scenario("streams", "random, numpy, torch")
@@ -81,19 +98,6 @@ def _zero(stage: Stage) -> None:
     _record_repetitions(stage, _global_draws(stage), first_seed=0, more_calls=1)
 
 
-def _global_draws(stage: Stage) -> dict[str, _DrawNumbers]:
-    """Return draws from the global generators of random, NumPy and torch, and of a GPU if one is used."""
-    device = stage.env.device
-    draws: dict[str, _DrawNumbers] = {
-        "random": lambda _: [random.random() for _ in range(3)],
-        "numpy": lambda _: [float(x) for x in np.random.rand(3)],
-        "torch": lambda _: torch.rand(3).tolist(),
-    }
-    if device.type != "cpu":
-        draws[f"torch ({device.type})"] = lambda _: torch.rand(3, device=device).tolist()
-    return draws
-
-
 @driver.scenario("training", "초기 가중치와 드롭아웃")
 def _training(stage: Stage) -> None:
     """Draw initial weights and dropout masks after the same seed and after another.
@@ -101,14 +105,14 @@ def _training(stage: Stage) -> None:
     A program that does not seed torch gets other initial weights and dropout masks each time.
     """
 
-    def initial(_: Any) -> Fact:
+    def initial_weights(_: Any) -> Fact:
         return [float(x) for x in nn.Linear(3, 2).weight.detach().ravel()]
 
-    def mask(_: Any) -> Fact:
+    def dropout_mask(_: Any) -> Fact:
         kept: list[Fact] = (nn.functional.dropout(torch.ones(40), 0.5) > 0).tolist()
         return kept
 
-    _record_repetitions(stage, {"초기 가중치": initial, "드롭아웃": mask})
+    _record_repetitions(stage, {"초기 가중치": initial_weights, "드롭아웃": dropout_mask})
 
 
 @driver.scenario("loader", "DataLoader의 순서")
@@ -116,19 +120,19 @@ def _loader(stage: Stage) -> None:
     """Draw the order of two epochs of a shuffling DataLoader that uses the returned generator; record its type.
 
     The order must be the same after the same seed, and a different one after a different seed. A program that returns a
-    generator without the seed gives the same order for every seed, or a random one; one that returns None shuffles by
-    torch's global generator, which only the recorded type tells.
+    generator without the seed gives the same order for every seed, or a random one. One that returns None lets the
+    loader shuffle by torch's global generator, which only the recorded type tells.
     """
-    types: list[Fact] = []
+    types: list[Fact] = []  # of what each call returned
 
-    def order(generator: Any) -> Fact:
+    def batch_order(generator: Any) -> Fact:
         types.append(type_name(generator))
         loader: DataLoader[Any] = DataLoader(
             TensorDataset(torch.arange(20)), batch_size=6, shuffle=True, generator=generator
         )
         return [int(i) for _ in range(2) for (batch,) in loader for i in batch]
 
-    _record_repetitions(stage, {"배치 순서": order})
+    _record_repetitions(stage, {"배치 순서": batch_order})
     stage.recorder.fact("반환 타입", types)
 
 

@@ -6,11 +6,14 @@ Promises of the exercise, and the scenarios that check them:
     the order of a shuffling loader goes on, too: `loader`
     loading changes no modes: `sgd`, `adamw`
     one file, with the given name, that opens with `weights_only=True`; saving changes nothing: `file`
-    saving and loading again, with everything together: `together`, `same-file`
+    saving and loading several times, with everything together: `together`, `same-file`
 
-Except in `same-file`, the file is moved before loading; `together` also reseeds and loads an older file. That exposes
-state kept in memory. Except in `file`, the object that saves is made before anything is trained or drawn. That exposes
-a state that is noted when it is made.
+In each scenario but `file`, one Snapshot (`saver`) saves an *uninterrupted* run, which goes on, and another one loads
+the file into the objects of a *resumed* run. What both give afterwards must be the same.
+
+Two things catch programs that do not read all from the file. Before loading, the file is moved, but for `same-file`: a
+program that keeps state in memory, under the path, does not find it. And the `saver` is made before anything is trained
+or drawn: a program that notes a state when its object is made, and not when it saves, restores an older one.
 """
 
 import random
@@ -51,13 +54,13 @@ from grader.observe.trace import Fact
 
 driver = Driver("Snapshot")
 
-_SAMPLES, _BATCH_SIZE = 12, 4
+_EPOCH_SAMPLES, _BATCH_SIZE = 12, 4
 """Samples in an epoch of a shuffling loader, and its batch size."""
 
 
 @dataclass
 class _RunObjects:
-    """The objects of one run in one process; None if there is no scaler or loader generator."""
+    """The objects whose state a Snapshot saves and restores; None if a run has no scaler or loader generator."""
 
     model: nn.Module
     opt: Optimizer
@@ -66,14 +69,14 @@ class _RunObjects:
 
 
 def _make_snapshot(stage: Stage, run: _RunObjects) -> Any:
-    """Make the learner's Snapshot of these objects; arguments that would be None are left out."""
+    """Return the learner's Snapshot of these objects; arguments that would be None are left out."""
     optional = {"scaler": run.scaler, "loader_generator": run.loader_generator}
     given = {name: value for name, value in optional.items() if value is not None}
     return stage.recorder.call(stage.student("Snapshot"), run.model, run.opt, **given)
 
 
-def _load(stage: Stage, run: _RunObjects, path: Path) -> None:
-    """Load into the objects by a new Snapshot, as another process would, from a moved file."""
+def _move_and_load(stage: Stage, run: _RunObjects, path: Path) -> None:
+    """Move the file, and load it into the objects by a new Snapshot, as another process would."""
     stage.recorder.call(_make_snapshot(stage, run).load, _move(path))
 
 
@@ -91,7 +94,7 @@ def _change_random_states(env: Env) -> None:
 
 
 def _train(run: _RunObjects, data: Sequence[Batch], env: Env) -> list[float]:
-    """Make one update for each batch; return the scale after each, if there is a scaler."""
+    """Make one update for each batch; return the scaler's scale after each update, an empty list without a scaler."""
     loss_fn, scales = loss_function(env), []
     for xb, yb in data:
         run.opt.zero_grad()
@@ -118,9 +121,9 @@ def _record_ends(stage: Stage, uninterrupted: _RunObjects, resumed: _RunObjects)
 
 
 def _record_continued_updates(stage: Stage, make_opt: MakeOptimizer, *, batch_norm: bool) -> None:
-    """Train with an interruption and without, with a model and an optimizer only; record whether both end alike.
+    """Train with an interruption and without, with a model and an optimizer only; record the updates and both ends.
 
-    Batches come in a fixed order and nothing is random. The new model's last layer is in eval mode, which changes
+    Batches come in a fixed order and nothing is random. The resumed model's last layer is in eval mode, which changes
     nothing that it computes, but shows a program that calls `train()`.
 
     Args:
@@ -146,7 +149,7 @@ def _record_continued_updates(stage: Stage, make_opt: MakeOptimizer, *, batch_no
     with scratch_folder() as folder:
         stage.recorder.call(saver.save, folder / "run.pt")
         _train(uninterrupted, data[3:], env)
-        _load(stage, resumed, folder / "run.pt")
+        _move_and_load(stage, resumed, folder / "run.pt")
     recorder.fact("불러온 뒤의 모드", [module.training for module in resumed.model.modules()])
     recorder.watch(resumed.model, resumed.opt)
     _train(resumed, data[3:], env)
@@ -175,8 +178,8 @@ def _adamw(stage: Stage) -> None:
 def _scaler(stage: Stage) -> None:
     """Continue with a scaler that has met overflows, and record its scales.
 
-    Batches with an infinite input overflow, which lowers the scale. A program that saves only the scale, or nothing of
-    the scaler, forgets when the scale is to grow next.
+    Batches with an infinite input overflow, which lowers the scale. A program that saves nothing of the scaler, or only
+    its scale, does not know when the scale is to grow next.
     """
     env = stage.env
     data = batches(env, (4,) * 11)
@@ -194,7 +197,7 @@ def _scaler(stage: Stage) -> None:
     with scratch_folder() as folder:
         stage.recorder.call(saver.save, folder / "run.pt")
         _train(uninterrupted, data[5:], env)
-        _load(stage, resumed, folder / "run.pt")
+        _move_and_load(stage, resumed, folder / "run.pt")
     assert resumed.scaler is not None
     scales = [resumed.scaler.get_scale(), *_train(resumed, data[5:], env)]
     stage.recorder.fact("이어 간 배율", [*scales])
@@ -204,17 +207,17 @@ def _scaler(stage: Stage) -> None:
 
 
 def _python_numbers() -> list[float]:
-    """Draw from random. There are three normal numbers, because `random.gauss` draws two at a time and keeps one."""
+    """Return numbers drawn from `random`, three of them by `random.gauss`, which draws two at a time and keeps one."""
     return [random.random(), *(random.gauss(0, 1) for _ in range(3))]
 
 
 def _numpy_numbers() -> list[float]:
-    """Draw from NumPy. There are three normal numbers, because NumPy draws two at a time and keeps one."""
+    """Return numbers drawn from NumPy, three of them normal: NumPy draws normal numbers two at a time and keeps one."""
     return [float(np.random.rand()), *np.random.normal(size=3).tolist()]
 
 
 def _torch_numbers() -> list[float]:
-    """Draw from torch on the CPU and on every GPU."""
+    """Return numbers drawn from torch on the CPU and on every GPU."""
     numbers = [*torch.randn(3).tolist(), *torch.rand(2).tolist()]
     for device in range(torch.cuda.device_count()):
         numbers += torch.rand(2, device=f"cuda:{device}").tolist()
@@ -234,7 +237,7 @@ def _record_continued_numbers(stage: Stage, draw: Callable[[], list[float]]) -> 
     with scratch_folder() as folder:
         stage.recorder.call(saver.save, folder / "run.pt")
         expected = draw()
-        _load(stage, _RunObjects(new, sgd(new)), folder / "run.pt")
+        _move_and_load(stage, _RunObjects(new, sgd(new)), folder / "run.pt")
     found = draw()
     same: list[Fact] = [a == b for a, b in zip(found, expected, strict=True)]
     stage.recorder.claim("이어서 뽑은 난수가 같음", same, found)
@@ -253,7 +256,7 @@ def _python(stage: Stage) -> None:
 def _numpy(stage: Stage) -> None:
     """Record the numbers of NumPy after loading.
 
-    A program that saves only part of NumPy's state loses the normal number that it keeps.
+    A program that saves only part of NumPy's state loses the normal number that NumPy keeps.
     """
     _record_continued_numbers(stage, _numpy_numbers)
 
@@ -271,13 +274,13 @@ def _torch(stage: Stage) -> None:
 
 
 def _shuffling_loader(generator: torch.Generator | None) -> "DataLoader[Any]":
-    """Return a loader that shuffles the numbers of samples."""
-    return DataLoader(range(_SAMPLES), _BATCH_SIZE, shuffle=True, generator=generator)  # type: ignore[arg-type]
+    """Return a loader over the sample numbers 0, 1, 2 …, which shuffles them by the generator."""
+    return DataLoader(range(_EPOCH_SAMPLES), _BATCH_SIZE, shuffle=True, generator=generator)  # type: ignore[arg-type]
 
 
 def _epoch_order(loader: "DataLoader[Any]") -> list[int]:
-    """Read one epoch, and return its numbers in order."""
-    return [int(row) for rows in loader for row in rows]
+    """Read one epoch of a `_shuffling_loader`, and return its sample numbers in order."""
+    return [int(number) for numbers in loader for number in numbers]
 
 
 @driver.scenario("loader", "섞는 로더의 순서")
@@ -299,7 +302,7 @@ def _loader(stage: Stage) -> None:
     with scratch_folder() as folder:
         stage.recorder.call(saver.save, folder / "run.pt")
         expected = [_epoch_order(loaders[0]) for _ in range(2)]
-        _load(stage, resumed, folder / "run.pt")
+        _move_and_load(stage, resumed, folder / "run.pt")
     found = [_epoch_order(loaders[1]) for _ in range(2)]
     same: list[Fact] = [a == b for a, b in zip(found, expected, strict=True)]
     stage.recorder.claim("다음 두 에폭의 순서가 같음", same, torch.tensor(found))
@@ -309,7 +312,7 @@ def _loader(stage: Stage) -> None:
 
 
 def _make_full_run(env: Env, salt: str) -> _RunObjects:
-    """Return a run with all that a snapshot can hold: BatchNorm, dropout, momentum, scaler and loader generator."""
+    """Return objects with all states that a Snapshot saves: BatchNorm, dropout, momentum, scaler, loader generator."""
     model = norm_dropout_mlp(env, salt)
     scaler = torch.amp.GradScaler(env.device.type, init_scale=2.0**12, growth_interval=4)
     return _RunObjects(model, sgd(model, momentum=0.9), scaler, env.generator(f"order of {salt}"))
@@ -321,27 +324,28 @@ def _train_epochs(
     """Train for `count` epochs, with shuffled samples and noise from NumPy and random.
 
     Args:
-        env: the scenario's environment.
+        env: the scenario's env.
         run: the objects to train.
         count: number of epochs.
         before_each: called before each epoch with its number, from 0; by default nothing happens.
     """
-    ((inputs, labels),) = batches(env, (_SAMPLES,))
+    ((inputs, labels),) = batches(env, (_EPOCH_SAMPLES,))
     loader = _shuffling_loader(run.loader_generator)
     for number in range(count):
         before_each(number)
-        for rows in loader:
-            noise = torch.from_numpy(np.random.normal(0, 0.1, (len(rows), inputs.shape[1]))).to(inputs)
-            xb = inputs[rows.to(inputs.device)] * random.uniform(0.9, 1.1) + noise
-            _train(run, [(xb, labels[rows.to(labels.device)])], env)
+        for numbers in loader:
+            noise = torch.from_numpy(np.random.normal(0, 0.1, (len(numbers), inputs.shape[1]))).to(inputs)
+            xb = inputs[numbers.to(inputs.device)] * random.uniform(0.9, 1.1) + noise
+            _train(run, [(xb, labels[numbers.to(labels.device)])], env)
 
 
 @driver.scenario("together", "모두 함께 쓰는 학습")
 def _together(stage: Stage) -> None:
     """Save before each of four epochs with everything together, then load two of the files, and train on from each.
 
-    One Snapshot saves all four files. Another one loads the fourth, and then the second. Only the end after the second
-    is compared. A program whose object remembers its first save, or holds live tensors, restores another moment.
+    One Snapshot saves all four files. Another one loads the fourth, and then the second, each time with other random
+    states. Only the end after the second is compared. A program whose object remembers its first save, or holds live
+    tensors instead of copies, restores another moment.
     """
     env, recorder = stage.env, stage.recorder
     uninterrupted, resumed = _make_full_run(env, "saved"), _make_full_run(env, "new")
@@ -363,9 +367,9 @@ def _together(stage: Stage) -> None:
 
 @driver.scenario("same-file", "같은 파일에 다시 저장하고 다시 불러올 때", check="together")
 def _same_file(stage: Stage) -> None:
-    """Save twice to one file, load it twice, and train on.
+    """Save twice to one file, load it twice, and train on after each load.
 
-    A program that keeps the first file, or removes it when it is loaded, shows.
+    A program that does not replace the first file, or removes a file when it is loaded, shows.
     """
     env, recorder = stage.env, stage.recorder
     uninterrupted, resumed = (
@@ -390,7 +394,7 @@ def _same_file(stage: Stage) -> None:
 
 
 def _without_tensors(value: Any) -> Any:
-    """Return a copy of a nested value in which lists stand for tensors, so that `==` compares it."""
+    """Return a copy of a value of nested dicts and lists, with lists in place of tensors, so that `==` compares it."""
     if isinstance(value, torch.Tensor):
         return value.tolist()
     if isinstance(value, dict):
@@ -400,7 +404,7 @@ def _without_tensors(value: Any) -> Any:
 
 @contextmanager
 def _recorded_changes(stage: Stage, run: _RunObjects) -> Iterator[None]:
-    """Record what changes inside this context: gradients, modes, and all that a snapshot holds but states of GPUs."""
+    """Record what changes inside this context: gradients, modes, and all that a Snapshot saves but states of GPUs."""
 
     def states() -> dict[str, Any]:
         kind, keys, *rest = np.random.get_state()
@@ -429,8 +433,8 @@ def _recorded_changes(stage: Stage, run: _RunObjects) -> Iterator[None]:
 def _file(stage: Stage) -> None:
     """Save once, and record what that changes, and whether the file opens; its keys and layout are free.
 
-    Gradients are left from the epoch before, and one layer is in eval mode. The path is given as text. A program that
-    draws random numbers, clears gradients, adds a suffix or pickles objects while saving is found out.
+    Gradients are left from the epoch before, and one layer is in eval mode. The path is given as str. A program that
+    draws random numbers, clears gradients, adds a suffix or pickles objects while saving shows.
     """
     env = stage.env
     run = _make_full_run(env, "saved")
@@ -439,7 +443,7 @@ def _file(stage: Stage) -> None:
     with scratch_folder() as folder:
         with _recorded_changes(stage, run):
             stage.recorder.call(_make_snapshot(stage, run).save, str(folder / "run.state"))
-        how = read_checkpoint(folder / "run.state").how
+        outcome = read_checkpoint(folder / "run.state").outcome
         # Here any layout of the file is right, so it need not hold a dict.
-        stage.recorder.fact("weights_only=True로 연 파일", OPENED if how == NOT_A_DICT else how)
+        stage.recorder.fact("weights_only=True로 연 파일", OPENED if outcome == NOT_A_DICT else outcome)
         stage.recorder.fact("파일의 수", len([*folder.iterdir()]))

@@ -21,7 +21,7 @@ from grader.exercises.fixtures.lent import PARTS, lent_parts
 from grader.exercises.fixtures.training import settings_for
 from grader.exercises.loop_anatomy._gradient_scaling import watched_gradients
 from grader.exercises.loop_anatomy._simulated_accelerator import AcceleratorUse, simulated_accelerator
-from grader.exercises.loop_anatomy._training_case import STEADY, TrainingCase, training_case
+from grader.exercises.loop_anatomy._training_case import STEADY_SETTINGS, TrainingCase, training_case
 from grader.exercises.loop_anatomy._training_run import (
     TRAIN_ATOL,
     add_run_scenarios,
@@ -32,7 +32,8 @@ from grader.exercises.loop_anatomy._training_run import (
 )
 from grader.observe.play import Driver, Stage
 
-driver = Driver("train_accelerate", cost=2, lends=PARTS)  # Accelerate is set up anew in each scenario
+# `cost`: Accelerate is set up anew in each scenario, which makes a play about twice as long.
+driver = Driver("train_accelerate", cost=2, lends=PARTS)
 
 
 def _train_and_count(
@@ -43,7 +44,7 @@ def _train_and_count(
     *,
     scale: float | None = None,
 ) -> tuple[Any, AcceleratorUse]:
-    """Call the learner's function; return its result, and what it did with the Accelerator.
+    """Call the learner's function; return its result, and what it did with the Accelerator. Lend parts that it lacks.
 
     Args:
         stage: the scenario's stage.
@@ -74,14 +75,14 @@ add_run_scenarios(driver, _train_accelerate)
 
 @driver.scenario("calls", "Accelerator에 맡긴 일", atol=TRAIN_ATOL)
 def _calls(stage: Stage) -> None:
-    """Count what is left to the Accelerator.
+    """Count what is left to the Accelerator, and record where autocast is on.
 
     A program that does not prepare model or loader goes wrong with several processes. One that calls `loss.backward()`
-    goes wrong with float16's scale or accumulation. Neither shows in numbers here. The config asks for float32, so a
-    program that gives the Accelerator another precision shows too.
+    goes wrong with float16's scale or accumulation. Neither shows in the numbers of one process. The config asks for
+    float32, so a program that gives the Accelerator another precision shows too.
     """
     updates = stage.env.draw("updates").whole(2, 9)
-    case = training_case(stage.env, STEADY, (3,), samples=updates * STEADY.batch_size)
+    case = training_case(stage.env, STEADY_SETTINGS, (3,), samples=updates * STEADY_SETTINGS.batch_size)
 
     def call(stage: Stage, case: TrainingCase, path: str | Path, **_: Any) -> Any:
         result, use = _train_and_count(stage, case, path)
@@ -96,13 +97,13 @@ def _calls(stage: Stage) -> None:
 
 @driver.scenario("scaled", "배율을 쓰는 Accelerator", check="calls", atol=TRAIN_ATOL)
 def _scaled(stage: Stage) -> None:
-    """Give an Accelerator that scales, and record the gradients that each update reads.
+    """Give an Accelerator that scales the loss, and record the norm of the gradients that the only update reads.
 
-    `max_norm` is above the true norm and below the scaled one, so a program that clips or steps without the Accelerator
+    `max_norm` is above the true norm and below the scaled one. So a program that clips or steps without the Accelerator
     uses gradients that its scaler has scaled. The weights are not compared: AdamW hides a scale. There is one update,
     so that gradients which are not cleared make no difference.
     """
-    case = training_case(stage.env, STEADY, (3,))
+    case = training_case(stage.env, STEADY_SETTINGS, (3,))
     max_norm = 20 * first_gradient_norm(case)
     case = replace(case, settings=replace(case.settings, max_norm=max_norm))
 
@@ -116,18 +117,20 @@ def _scaled(stage: Stage) -> None:
 
 @driver.scenario("bf16", "bfloat16으로 맡긴 학습", check="calls", atol=TRAIN_ATOL)
 def _bf16(stage: Stage) -> None:
-    """Train in bfloat16; whether the precision is really used is not judged.
+    """Train in bfloat16, which must end without an error; whether the precision is really used is not judged.
 
     A program that passes `amp_dtype` on raises: Accelerate calls this precision `bf16`, and refuses other names.
     """
     run_unwatched(
-        stage, _train_accelerate, training_case(stage.env, replace(STEADY, amp_dtype="bfloat16"), (3,))
+        stage,
+        _train_accelerate,
+        training_case(stage.env, replace(STEADY_SETTINGS, amp_dtype="bfloat16"), (3,)),
     )
 
 
 @driver.scenario("memory", "살아 있는 계산 그래프", check="run", atol=TRAIN_ATOL, watches_memory=True)
 def _memory(stage: Stage) -> None:
-    """Measure how much of the batches' graphs is alive at the same time.
+    """Record whether graphs of earlier batches pile up, and whether any graph outlives the call.
 
     A program that adds up losses without `.item()` keeps their graphs, which pile up batch by batch.
     """

@@ -6,6 +6,8 @@ Promises of the exercise, and the scenarios that check them:
     `to_dict` returns plain values, in a dict of its own: `to-dict`, `to-dict-change`
     `from_toml` reads a file, whose keys may be left out: `toml`, `toml-zero`
     an unknown key raises a ValueError that names it: `unknown-key`
+
+A new field is added to `_FIELDS` and `_values` here, and to `fixtures/training.py Settings`.
 """
 
 import dataclasses
@@ -27,13 +29,13 @@ _FIELDS = (
 )
 """Names of the fields of a TrainConfig."""
 
-_NOT_FIELDS = ("to_dict", "from_toml", "__doc__")
-"""Names that a config has as attributes, but that must be refused as keys of a file. A program that tests `hasattr`
-accepts them."""
+_OTHER_ATTRIBUTES = ("to_dict", "from_toml", "__doc__")
+"""Names of attributes of a config that are no fields, and so must be refused as keys of a file. A program that tests
+`hasattr` accepts them."""
 
 
 def _values(env: Env) -> dict[str, Any]:
-    """Return a value for each field, drawn from a range that leaves out its default."""
+    """Return a valid value for each field, drawn from a range that leaves out its default."""
     warmup_steps = env.draw("warmup_steps").whole(1, 8)
     return {
         "lr": env.draw("lr").whole(1, 499) / 1000,
@@ -56,7 +58,7 @@ def _record_fields(recorder: Recorder, config: Any, prefix: str) -> None:
 
 @driver.scenario("fields", "필드와 기본값")
 def _fields(stage: Stage) -> None:
-    """Record the fields of configs made with no, all and some values.
+    """Record the fields of three configs: made with no, with all and with some values.
 
     A program with a missing field, another default or an `__init__` that ignores values shows.
     """
@@ -66,8 +68,8 @@ def _fields(stage: Stage) -> None:
     recorder.fact("dataclass", dataclasses.is_dataclass(cls))
     _record_fields(recorder, config, "기본값")
     _record_fields(recorder, recorder.call(cls, **values), "준 값")
-    some = {name: values[name] for name in ("lr", "seed")}
-    _record_fields(recorder, recorder.call(cls, **some), "lr과 seed만 준 설정의")
+    two_values = {name: values[name] for name in ("lr", "seed")}
+    _record_fields(recorder, recorder.call(cls, **two_values), "lr과 seed만 준 설정의")
 
 
 @driver.scenario("frozen", "만든 뒤에 바꾸기")
@@ -84,7 +86,7 @@ def _frozen(stage: Stage) -> None:
 
 @driver.scenario("to-dict", "to_dict()")
 def _to_dict(stage: Stage) -> None:
-    """Record the dict of a default config and of another one.
+    """Record the dict of a default config and of another one, and whether it can be saved and opened as a checkpoint.
 
     A program that leaves out a field, or returns something else than plain values in a dict, shows.
     """
@@ -96,14 +98,14 @@ def _to_dict(stage: Stage) -> None:
         for name in _FIELDS:
             value = as_fact(saved.get(name, "키가 없음")) if is_dict else None
             recorder.fact(f"{number}번째 설정의 to_dict()[{name!r}]", value)
-        recorder.fact(f"{number}번째 설정을 저장했다 열기", _round_trip(saved))
+        recorder.fact(f"{number}번째 설정을 저장했다 열기", _saving_in_words(saved))
 
 
 @driver.scenario("to-dict-change", "to_dict()의 결과를 바꾸기", check="to-dict")
 def _to_dict_change(stage: Stage) -> None:
     """Change the returned dict, and record whether the config changes.
 
-    A program that returns `self.__dict__` hands out the frozen config itself: changing the dict changes it.
+    A program that returns `self.__dict__` hands out the frozen config's own dict: changing that changes the config.
     """
     config = stage.recorder.call(stage.student("TrainConfig"), lr=_values(stage.env)["lr"])
     saved = stage.recorder.call(config.to_dict)
@@ -114,28 +116,28 @@ def _to_dict_change(stage: Stage) -> None:
         )
 
 
-def _round_trip(saved: Any) -> str:
-    """Save a value with `torch.save` and open the file; return in Korean whether both worked."""
+def _saving_in_words(saved: Any) -> str:
+    """Save a value with `torch.save` and open the file; return in Korean whether both worked, or what failed."""
     with scratch_folder() as folder:
         try:
             torch.save({"config": saved}, folder / "config.pt")
         except Exception:
             return "torch.save가 실패함"
-        return read_checkpoint(folder / "config.pt").how
+        return read_checkpoint(folder / "config.pt").outcome
 
 
 @driver.scenario("toml", "TOML 파일")
 def _toml(stage: Stage) -> None:
     """Read a file with every key, whose path is a Path, then one with two keys and an empty one, whose paths are texts.
 
-    A program that needs all keys, or takes only one kind of path, fails.
+    A program that needs all keys, or takes only one kind of path, raises or has other fields.
     """
     recorder = stage.recorder
     cls: Any = stage.student("TrainConfig")
-    every = _values(stage.env)
-    files: tuple[dict[str, Any], ...] = (every, {name: every[name] for name in ("lr", "epochs")}, {})
+    all_values = _values(stage.env)
+    two_values = {name: all_values[name] for name in ("lr", "epochs")}
     with scratch_folder() as folder:
-        for number, values in enumerate(files, start=1):
+        for number, values in enumerate((all_values, two_values, {}), start=1):
             path = _write_toml(folder / f"run{number}.toml", values)
             config = recorder.call(
                 lambda path=path, number=number: cls.from_toml(path if number == 1 else str(path))
@@ -161,11 +163,11 @@ def _toml_zero(stage: Stage) -> None:
 
 @driver.scenario("unknown-key", "오타가 있는 TOML 파일")
 def _unknown_key(stage: Stage) -> None:
-    """Read files with keys that are no fields, and record what is raised.
+    """Read files with keys that are no fields; record what is raised and whether its message names the key.
 
-    The keys are a misspelt field, names of `_NOT_FIELDS` and a table. A program that ignores such a key, or lets a
-    TypeError out, does not raise a ValueError that names it. The misspelt key follows from the seed and is part of the
-    facts' names.
+    The keys are a misspelt field, the names of `_OTHER_ATTRIBUTES` and a table. A program that ignores such a key, or
+    lets a TypeError out, does not raise a ValueError that names it. The misspelt key follows from the seed and is part
+    of the facts' names.
     """
     recorder = stage.recorder
     cls: Any = stage.student("TrainConfig")
@@ -180,7 +182,7 @@ def _unknown_key(stage: Stage) -> None:
             raise
 
     with scratch_folder() as folder:
-        for key in (_typo(stage.env), *_NOT_FIELDS):
+        for key in (_typo(stage.env), *_OTHER_ATTRIBUTES):
             messages.clear()
             path = _write_toml(folder / "typo.toml", {"lr": 0.1, key: 5})
             recorder.record_raised(ValueError, f"{key}라는 키가 있는 파일", load, path)
@@ -230,7 +232,7 @@ def _allowed_values(env: Env) -> tuple[dict[str, Any], ...]:
 
 
 def _refused_values(env: Env) -> tuple[dict[str, Any], ...]:
-    """Return keyword arguments of configs that must be refused, each for one value."""
+    """Return keyword arguments of configs that must be refused, each because one value is outside its limit."""
     number = env.draw("number").whole(11, 89)
     return (
         {"lr": 0.0},

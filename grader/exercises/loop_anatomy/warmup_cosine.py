@@ -14,7 +14,8 @@ import torch
 from grader.exercises.fixtures.classifiers import mlp, two_groups
 from grader.observe.play import Driver, Stage
 
-driver = Driver("warmup_cosine", cost=2)  # schedulers' steps take time, but are not among the recorded events
+# `cost`: schedulers' steps take time, but are not among the events by whose number plays are limited.
+driver = Driver("warmup_cosine", cost=2)
 
 
 def _record_rates(
@@ -86,7 +87,7 @@ def _groups(stage: Stage) -> None:
 
 @driver.scenario("end", "total_steps를 넘긴 학습")
 def _end(stage: Stage) -> None:
-    """Record the rates from update `total_steps` on, for twice the length of the decay.
+    """Record the rates from index `total_steps` on, for twice the length of the decay: a whole period of the cosine.
 
     A program that goes on with the cosine after `total_steps` lets the rates rise again.
     """

@@ -75,7 +75,7 @@ class _SavingRanks:
             self.states_before[rank] = torch.get_rng_state()
             call()
             self.numbers_after[rank] = torch.rand(3).tolist()
-            self.file_opened_on_return.append(read_checkpoint(self.path).how == OPENED)
+            self.file_opened_on_return.append(read_checkpoint(self.path).outcome == OPENED)
 
         with several_ranks(_RANKS, is_reversed=is_reversed) as world:
             arguments = [
@@ -111,7 +111,7 @@ def _content(stage: Stage) -> None:
     """
     with _saving_ranks(stage) as ranks:
         ranks.save()
-        stage.recorder.fact("파일", read_checkpoint(ranks.path).how)
+        stage.recorder.fact("파일", read_checkpoint(ranks.path).outcome)
         content = ranks.file_content()
         stage.recorder.fact("키", [*sorted(str(key) for key in content)])
         state = content.get("model")

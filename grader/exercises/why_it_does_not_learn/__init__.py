@@ -4,6 +4,6 @@ What they build on:
 
     _layered_net.py      a model with every kind of layer, for `Dashboard`
     _leftovers.py        finds what instruments leave behind, for `Dashboard`
-    _special_layers.py   layers that do one odd thing each, for `first_bad_layer`
+    _special_layers.py   layers and blocks that do one odd thing each, for `first_bad_layer`
     _trainings.py        what `Trainer` trains
 """

@@ -1,7 +1,7 @@
-"""Layers that do one odd thing each, from which the driver of `first_bad_layer` builds its models.
+"""Layers and blocks that do one odd thing each, from which the driver of `first_bad_layer` builds its models.
 
-Some make numbers that are not finite, others remove them, fail or count. To add one, write a class here, and use it in
-a scenario of the driver.
+Layers that a right program names are in the driver. To add another odd one, write a class here, and use it in a
+scenario of the driver.
 """
 
 from collections.abc import Sequence
@@ -10,18 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from grader.exercises.fixtures.classifiers import FEATURES
-
-
-class Multiply(nn.Module):
-    """Multiply by a factor."""
-
-    def __init__(self, factor: float) -> None:
-        super().__init__()
-        self.factor = factor
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return `x` times the factor."""
-        return x * self.factor
 
 
 class ReplaceNonFinite(nn.Module):
@@ -38,14 +26,6 @@ class NearMaximum(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Return numbers between 0.8e308 and 1.6e308."""
         return (x.tanh().abs() + 1.0) * 0.8e308
-
-
-class DivideBySpread(nn.Module):
-    """Divide by the batch's spread in train mode, and by 1 in eval mode."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return `x`, divided by the standard deviation of each feature in train mode."""
-        return x / x.std(dim=0) if self.training else x
 
 
 class Raise(nn.Module):

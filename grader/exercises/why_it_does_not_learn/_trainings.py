@@ -162,4 +162,4 @@ class ResumableTraining:
     def weights_and_rates(self) -> Tensor:
         """Return the weights and learning rates as one vector."""
         rates = torch.tensor([group["lr"] for group in self.run.opt.param_groups], dtype=torch.float64)
-        return torch.cat([self.run.weights(), rates])
+        return torch.cat([self.run.state_vector(), rates])

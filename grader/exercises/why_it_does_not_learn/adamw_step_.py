@@ -14,7 +14,8 @@ Promises of the exercise, and the scenarios that check them:
 The contract of all exercises adds: nothing is printed (`quiet`).
 
 Only the check `update` compares the parameters with the solution's; scenarios of other checks that need their values
-compare the function with itself (`record_alike`). So a wrong update of parameters costs the points of `update` only.
+compare the function with itself (`record_difference`). So a wrong update of parameters costs only the points of
+`update`.
 """
 
 import copy
@@ -24,7 +25,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.exercises.fixtures.usual import record_alike
+from grader.exercises.fixtures.usual import record_difference
 from grader.exercises.fixtures.witnesses import gradients_of_next_backward
 from grader.observe.play import Driver, Stage
 from grader.observe.values import type_name
@@ -173,7 +174,7 @@ def _pause(stage: Stage) -> None:
             if has_pause and number == 0:
                 _call(stage, params, [None] * len(params), state)
         after.append(_flat(params))
-    record_alike(stage.recorder, "쉬었을 때와 쉬지 않았을 때의 매개변수", after[0], after[1], before)
+    record_difference(stage.recorder, "쉬었을 때와 쉬지 않았을 때의 매개변수", after[0], after[1], before)
 
 
 @driver.scenario("late", "늦게 들어온 매개변수", check="none")
@@ -189,7 +190,9 @@ def _late(stage: Stage) -> None:
         _call(stage, params, _gradients(stage, params, number, without=(1,) if number < 3 else ()), state)
         if number >= 3:
             _call(stage, alone, _gradients(stage, params, number)[1:2], own_state)
-    record_alike(stage.recorder, "함께일 때와 혼자일 때의 매개변수", _flat([params[1]]), _flat(alone), before)
+    record_difference(
+        stage.recorder, "함께일 때와 혼자일 때의 매개변수", _flat([params[1]]), _flat(alone), before
+    )
 
 
 @driver.scenario("others", "None 뒤에 있는 매개변수", check="none")
@@ -199,7 +202,7 @@ def _others(stage: Stage) -> None:
     before = _flat(rest)
     _call(stage, params, _gradients(stage, params, 0, without=(0,)), _State())
     _call(stage, rest, _gradients(stage, params, 0)[1:], _State())
-    record_alike(
+    record_difference(
         stage.recorder, "None 뒤의 매개변수와 혼자일 때의 매개변수", _flat(params[1:]), _flat(rest), before
     )
 
@@ -280,7 +283,9 @@ def _resumed(stage: Stage) -> None:
                 params, state = copy.deepcopy((params, state))
             _call(stage, params, _gradients(stage, params, number), state)
         after.append(_flat(params))
-    record_alike(stage.recorder, "복사해 이어 간 매개변수와 끊지 않은 매개변수", after[0], after[1], before)
+    record_difference(
+        stage.recorder, "복사해 이어 간 매개변수와 끊지 않은 매개변수", after[0], after[1], before
+    )
     # A program that starts anew in each call is the same with and without the copy, but counts to 1 only.
     stage.recorder.fact("0번 매개변수가 움직인 횟수", float(state[0]["step"]))
 

@@ -39,9 +39,7 @@ from grader.exercises.fixtures.witnesses import ForwardWitness, seeded_number
 from grader.exercises.why_it_does_not_learn._special_layers import (
     CallInOrder,
     Count,
-    DivideBySpread,
     LogOfNegative,
-    Multiply,
     NearMaximum,
     Raise,
     ReplaceNonFinite,
@@ -62,7 +60,7 @@ _HUGE = 1e200
 class _Spoil(nn.Module):
     """A layer that puts a value that is not finite at one drawn place, in any row but the first.
 
-    Learners read this class's name if their function returns the layer itself instead of its name.
+    Learners read this class's name, or that of the next two, if their function returns a bad layer instead of its name.
     """
 
     def __init__(self, env: Env, value: float, salt: str = "place") -> None:
@@ -75,6 +73,26 @@ class _Spoil(nn.Module):
         spoiled = x.clone()
         spoiled[self.row, self.column] = self.value
         return spoiled
+
+
+class _Multiply(nn.Module):
+    """Multiply by a factor."""
+
+    def __init__(self, factor: float) -> None:
+        super().__init__()
+        self.factor = factor
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return `x` times the factor."""
+        return x * self.factor
+
+
+class _DivideBySpread(nn.Module):
+    """Divide by the batch's spread in train mode, and by 1 in eval mode."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return `x`, divided by the standard deviation of each feature in train mode."""
+        return x / x.std(dim=0) if self.training else x
 
 
 def _net(env: Env, layers: Sequence[nn.Module]) -> Net:
@@ -170,7 +188,7 @@ def _infinite(stage: Stage) -> None:
 def _large(stage: Stage) -> None:
     """Let all values be finite, but not their sum. A wrong program sums before it looks."""
     _record_name(
-        stage, _net(stage.env, [*_healthy_layers(1), NearMaximum(), Multiply(1e-308), *_healthy_layers(1)])
+        stage, _net(stage.env, [*_healthy_layers(1), NearMaximum(), _Multiply(1e-308), *_healthy_layers(1)])
     )
 
 
@@ -265,7 +283,7 @@ def _record_name_of_reused(stage: Stage, order: Sequence[int], factor: float) ->
             not finite, 3 is tanh. The order in which the model registers them is drawn.
         factor: what the batch is multiplied by.
     """
-    parts = (Multiply(_HUGE), nn.Identity(), ReplaceNonFinite(), nn.Tanh())
+    parts = (_Multiply(_HUGE), nn.Identity(), ReplaceNonFinite(), nn.Tanh())
     places = torch.randperm(len(parts), generator=stage.env.generator("places")).tolist()
     registered = [parts[places.index(number)] for number in range(len(parts))]
     path = CallInOrder(registered, [places[part] for part in order])
@@ -294,7 +312,7 @@ def _train_mode(stage: Stage) -> None:
     """Let a layer divide by zero in train mode, and not in eval mode. A wrong program changes the mode."""
     layers = _healthy_layers(2)
     place = 2 * stage.env.draw("layer").whole(0, 2)
-    layers[place:place] = [Multiply(0.0), DivideBySpread()]
+    layers[place:place] = [_Multiply(0.0), _DivideBySpread()]
     for training in (True, False):
         _record_name(stage, _net(stage.env, layers).train(training))
 

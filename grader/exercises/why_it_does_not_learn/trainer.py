@@ -46,7 +46,7 @@ from grader.exercises.fixtures.classifiers import (
 )
 from grader.exercises.fixtures.memory import record_loop_memory
 from grader.exercises.fixtures.returned import FLOAT32_ATOL, type_witness
-from grader.exercises.fixtures.usual import Case, add_usual, record_alike
+from grader.exercises.fixtures.usual import Case, add_usual, record_difference
 from grader.exercises.fixtures.witnesses import ForwardWitness, seeded_number
 from grader.exercises.why_it_does_not_learn._trainings import (
     NotedModes,
@@ -388,7 +388,7 @@ def _record_resumed(stage: Stage, what: str, *, schedules: bool) -> None:
     second = ResumableTraining(stage, "fresh", schedules=schedules)
     before = second.weights_and_rates()
     resumed = second.load(first.state).fit(2).weights_and_rates()
-    record_alike(stage.recorder, what, resumed, first.end, before)
+    record_difference(stage.recorder, what, resumed, first.end, before)
 
 
 @driver.scenario("resume", "이어 간 학습", check="resume")
@@ -476,7 +476,7 @@ def _again(stage: Stage) -> None:
         resumed = ResumableTraining(stage, "fresh").load(state).fit(2)
         ends.append(resumed.weights_and_rates())
         lengths.append(len(items_of(resumed.trainer.history)))
-    record_alike(stage.recorder, "두 번째와 첫 번째의 가중치와 학습률 값", ends[1], ends[0], before)
+    record_difference(stage.recorder, "두 번째와 첫 번째의 가중치와 학습률 값", ends[1], ends[0], before)
     is_same = lengths[0] == lengths[1]
     number = seeded_number(stage.env, "lengths", is_same) * (lengths[0] > 0)
     stage.recorder.claim("두 번째와 첫 번째의 history의 길이가 같음", yes_or_no(is_same), [number])

@@ -73,6 +73,13 @@ def one_update(
     opt.step()
 
 
+def update_peak_bytes(
+    model: nn.Module, opt: torch.optim.Optimizer, window: Sequence[Batch], *, backward_each: bool = True
+) -> int:
+    """Return the largest number of bytes that tensors saved for backward passes held during `one_update`."""
+    return peak_saved_bytes(model, lambda: one_update(model, opt, window, backward_each=backward_each))
+
+
 def one_update_each(model: nn.Module, opt: torch.optim.Optimizer, batches: Sequence[Batch]) -> None:
     """Update once with each batch."""
     for batch in batches:

@@ -48,6 +48,6 @@ RULE = Rule(
     id="bn-batch-of-one",
     severity="bug",
     title=Said("배치 정규화가 샘플 하나로 학습했어요", "Batch norm trains on single samples"),
-    lesson="01_five_line_step/3_why_accumulation_works",
+    lesson="01_five_line_step/6_evaluation_and_switches",
     find=_find,
 )
