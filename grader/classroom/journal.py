@@ -61,8 +61,19 @@ def refuse_inside(out: Path, submissions: Path) -> None:
         )
 
 
-def earlier_choice(out: Path, *, changed_only: bool) -> tuple[list[str], list[str]]:
-    """Return the lessons, and the only exercises, of the run that would be continued; empty if there is none.
+@dataclass(frozen=True)
+class EarlierChoice:
+    """What an earlier run was asked to grade."""
+
+    lessons: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    """Names of the only exercises; empty for all of the lessons."""
+    own_names: tuple[tuple[str, str], ...] = ()
+    """Names that students gave to answers, each with its exercise."""
+
+
+def earlier_choice(out: Path, *, changed_only: bool) -> EarlierChoice:
+    """Return what the run that would be continued was asked to grade; nothing if there is none.
 
     Args:
         out: the report's folder.
@@ -79,8 +90,9 @@ def earlier_choice(out: Path, *, changed_only: bool) -> tuple[list[str], list[st
             first = file.readline(_MAX_LINE)
         if first.endswith(b"\n"):
             setup = _setup_in(first, Seal.of_this_user(), path)
-            return list(setup["lessons"]), list(setup.get("only", ()))
-    return [], []
+            names = tuple((own, exercise) for own, exercise in setup.get("own_names", ()))
+            return EarlierChoice(tuple(setup["lessons"]), tuple(setup.get("only", ())), names)
+    return EarlierChoice()
 
 
 class Journal:
@@ -142,10 +154,15 @@ class Journal:
         seal, path = Seal.of_this_user(), out / UNFINISHED
         if resume or changed_only:
             before = _read_earlier_run(path, seal, run, sandbox, seed_given)
-            if before is not None:
+            if before is not None and before.own_names == run.own_names:
                 run = replace(run, seed=before.seed)
                 return cls(path, run, sandbox, before.done, _Writer(path, seal, before.name)), run
-        kept = _read_earlier_run(out / COMPLETE, seal, run, sandbox, seed_given) if changed_only else None
+        else:
+            before = None
+        # Other names change what is graded: they go into a new first line, and the results that stay, after it.
+        kept = before
+        if kept is None and changed_only:
+            kept = _read_earlier_run(out / COMPLETE, seal, run, sandbox, seed_given)
         if kept is not None:
             run = replace(run, seed=kept.seed)
         done = {} if kept is None else kept.done
@@ -238,6 +255,7 @@ class _EarlierRun:
     seed: int
     name: str
     """Random name of the run, the context of its lines' seals."""
+    own_names: tuple[tuple[str, str], ...]
     done: dict[str, SubmissionResult]
     """Student's name -> result."""
 
@@ -247,7 +265,7 @@ def _result_json(result: SubmissionResult) -> str:
 
 
 def _setup(run: GradingRun, sandbox: str) -> dict[str, Any]:
-    """Return the settings that must be equal for a run to be continued, as the first line states them."""
+    """Return the settings that the first line states; to continue a run, all but `own_names` must be equal."""
     return {
         "schema": SCHEMA,
         "seed": run.seed,
@@ -256,6 +274,7 @@ def _setup(run: GradingRun, sandbox: str) -> dict[str, Any]:
         "lessons": [lesson.id for lesson in run.lessons],
         "only": list(run.only),
         "added": list(run.added_packages),
+        "own_names": [list(pair) for pair in run.own_names],
         "course": _course_fingerprint(run),
     }
 
@@ -313,7 +332,8 @@ def _read_earlier_run(
                 continue
             if result is not None:  # None: half a line, or somebody else's; that student is graded again
                 done[result.student] = result
-    return _EarlierRun(setup["seed"], setup["run"], done)
+    names = tuple((own, exercise) for own, exercise in setup.get("own_names", ()))
+    return _EarlierRun(setup["seed"], setup["run"], names, done)
 
 
 def _setup_in(line: bytes, seal: Seal, path: Path) -> dict[str, Any]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from grader.course.course import Course, Exercise
     from grader.course.feedback import ClassResult
     from grader.gradebook.marking import Rules
+    from grader.grading.grading_run import GradingRun
     from grader.intake.receive import Received
 
 
@@ -105,8 +106,7 @@ def receive_class(
     submissions: Path,
     out: Path,
     given: "dict[str, Path | None]",
-    exercises: "Sequence[Exercise]",
-    course: "Course",
+    run: "GradingRun",
 ) -> "tuple[Received, Rules]":
     """Read the submissions and the rules, and keep roster and rules, and the code for the desk, in `out`.
 
@@ -114,14 +114,14 @@ def receive_class(
         submissions: folder or archive to grade.
         out: the report's folder.
         given: paths of roster, groups and rules as given on the command line, by kept name.
-        exercises: exercises to grade.
-        course: the course, whose names the rules refer to.
+        run: the exercises to grade, the course whose names the rules refer to, and the names that students gave.
 
     Raises:
         HanstepError: a file cannot be read, or the rules do not fit the class.
     """
     from grader.classroom.desk.lost_signs import refuse_lost_signs
     from grader.intake.groups import read_class_list
+    from grader.intake.other_names import under_course_names
     from grader.intake.receive import receive
     from grader.report.kept_answers import keep_answers
 
@@ -132,12 +132,18 @@ def receive_class(
     refuse_lost_signs(out, rules.overrides, rules.overrides_path)
     rosters = [path for name in ROSTERS if (path := used[name]) is not None]
     roster = read_class_list(rosters, used[GROUPS])
-    received = receive(submissions, roster, tuple(course.exercises))
+    names = dict(run.own_names)
+    known = tuple(run.course.exercises)
+    received = receive(submissions, roster, (*known, *names))
     for line in received.notes:
         say(line)
-    _try_rules(rules, received, exercises, course)
+    renamed, unused = under_course_names(received.submissions, names)
+    if unused:
+        say(f"--as에 적었지만 아무도 내지 않은 이름: {listed(unused)}. 철자를 확인해 주세요.")
+    received = replace(received, submissions=renamed)
+    _try_rules(rules, received, run.exercises, run.course)
     keep_files(out, used)
-    keep_answers(out, received.submissions, course.exercises)
+    keep_answers(out, received.submissions, known)
     return received, with_answers(rules, out)
 
 
@@ -316,8 +322,24 @@ def tell_marks(report: Path, result: "ClassResult", rules: "Rules") -> None:
     early = [f"{a.person.id} {a.person.name} ({a.open_until})" for a in result.absent if a.open_until]
     if early:
         say(f"마감이 아직 지나지 않아서 0점을 주지 않은 학생 {len(early):,}명: {listed(early, '명')}")
+    _tell_fallen(result)
     _tell_misfits(report, result)
     tell_without_mark(result)
+
+
+def _tell_fallen(result: "ClassResult") -> None:
+    """Say whose points are lower than at the last grading, which nobody expects of handing in again."""
+    from grader.report.regraded import fallen
+
+    lower = [(s, changes) for s in result.counted if (changes := fallen(s))]
+    if not lower:
+        return
+    shown = listed([f"{s.student} ({', '.join(changes)})" for s, changes in lower], "명")
+    say(f"앞의 채점보다 점수가 내려간 학생 {len(lower):,}명: {shown}.")
+    if any(s.regraded is not None and s.regraded.handed_in_again for s, _ in lower):
+        say(
+            '다시 낸 답이 전보다 못해도 앞의 점수를 지켜 주려면 policy.toml의 맨 위에: handed_in_again = "best"'
+        )
 
 
 def _tell_misfits(report: Path, result: "ClassResult") -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from grader.base.errors import CommandError
+from grader.base.names import listed
 from grader.cli.class_inputs import (
     COMMENTS,
     EXTENSIONS,
@@ -27,14 +28,16 @@ from grader.cli.class_inputs import (
     require_inputs,
     tell_marks,
 )
+from grader.cli.own_names import ClassNames, exercises_by_own_name
 from grader.cli.terminal import complain, err, out, say
 from grader.cli.terminal import device as device_for
 from grader.grading.warm import without_gc_for_good
 
 if TYPE_CHECKING:
-    from grader.classroom.journal import Journal
+    from grader.classroom.journal import EarlierChoice, Journal
     from grader.course.course import Course, Lesson
     from grader.grading.grading_run import GradingRun
+    from grader.intake.receive import Received
     from grader.submission.submission import Submission
 
 _PULSE_SECONDS = 15.0
@@ -85,6 +88,7 @@ def grade(
     comments: Annotated[
         Path | None, typer.Option(help="학생에게 하는 말(comments.csv): 학번, 연습, 코멘트")
     ] = None,
+    own_names: ClassNames = None,
     ray: Annotated[
         str | None, typer.Option(help="Ray 클러스터의 주소: auto, 10.0.0.5:6379, local(이 컴퓨터)")
     ] = None,
@@ -107,10 +111,73 @@ def grade(
     from grader.course.reading import load_course
 
     course = load_course()
-    lessons, only = _chosen(
-        course, *_asked_for(out_dir, lesson, exercise, resume=resume, changed_only=changed_only)
-    )
+    asked = _asked_for(out_dir, lesson, exercise, resume=resume, changed_only=changed_only)
+    lessons, only = _chosen(course, asked.lessons, asked.only)
+    names = {**dict(asked.own_names), **exercises_by_own_name(own_names or (), course, for_class=True)}
     chosen_device = device_for(device)  # before starting anything that would see a GPU
+    _start_processes(ray, sandbox)
+    with without_gc_for_good():
+        from grader.classroom.folder_lock import locked_folder
+        from grader.classroom.journal import Journal, refuse_inside
+        from grader.gradebook.marking import marked
+        from grader.gradebook.regrades import with_regrades
+        from grader.grading.grading_run import GradingRun
+        from grader.intake.receive import enrolled
+        from grader.report.class_table import class_table
+        from grader.report.results import results_before
+        from grader.report.write_report import write_report
+        from grader.submission.class_folder import hidden_entries_note
+    refuse_inside(out_dir, submissions)
+    with locked_folder(out_dir, "끝나기를 기다리거나, --out으로 다른 폴더를 알려 주세요."):
+        run = GradingRun(
+            course,
+            lessons,
+            _check_options(sandbox, seed, package or ()),
+            chosen_device,
+            sandbox,
+            jobs or (_MOST_JOBS if ray not in (None, "local") else os.cpu_count() or 1),
+            only=only,
+            added_packages=tuple(package or ()),
+            own_names=tuple(names.items()),
+            ray=ray,
+        )
+        received, rules = receive_class(submissions, out_dir, given, run)
+        students = [submission.student for submission in received.submissions]
+        journal, run = Journal.open(
+            out_dir,
+            run,
+            "none" if sandbox == "none" else "bwrap",
+            resume=resume,
+            changed_only=changed_only,
+            seed_given=seed is not None,
+        )
+        described = (submissions, out_dir, run)
+        question = _names_question(received, *described)
+        if question:
+            say(question)
+        with _explain_resuming(_command_again("--resume", *described)):
+            todo = deque(submission for submission in received.submissions if not journal.has(submission))
+            # Frees each submission's text as soon as it is graded.
+            received = replace(received, submissions=())
+            _grade_all(run, todo, journal, len(students))
+            result = journal.result(students)
+            # It names the results folder, so it stands only where it is needed: runs of one class are compared.
+            again = _command_again("--changed-only", *described) if result.ungraded else ""
+            result = with_regrades(replace(result, regrade=again), results_before(out_dir))
+            result = marked(enrolled(result, received), rules, tuple(course.exercises))
+            write_report(out_dir, result, course)
+            journal.close()
+        out.print(class_table(result, width=out.width))
+        if unread := hidden_entries_note(submissions):
+            say(unread)
+        tell_marks(out_dir, result, rules)
+        if question:
+            say(question)
+        say(f"결과: {out_dir / 'index.html'}  ·  시드 {run.seed}")
+
+
+def _start_processes(ray: str | None, sandbox: str) -> None:
+    """Move into a temporary folder of our own, and start what workers are forked from; a cluster needs neither."""
     from grader.classroom import workers
 
     # Only here: with another address, Ray looks for its cluster in the usual temporary folder.
@@ -126,54 +193,6 @@ def grade(
         )  # before starting anything that would occupy the group
     if ray is None:
         workers.start_fork_server()  # they start while this process reads the submissions
-    with without_gc_for_good():
-        from grader.classroom.folder_lock import locked_folder
-        from grader.classroom.journal import Journal, refuse_inside
-        from grader.gradebook.marking import marked
-        from grader.grading.grading_run import GradingRun
-        from grader.intake.receive import enrolled
-        from grader.report.class_table import class_table
-        from grader.report.write_report import write_report
-        from grader.submission.class_folder import hidden_entries_note
-    chosen_seed = _check_options(sandbox, seed, package or ())
-    refuse_inside(out_dir, submissions)
-    with locked_folder(out_dir, "끝나기를 기다리거나, --out으로 다른 폴더를 알려 주세요."):
-        run = GradingRun(
-            course,
-            lessons,
-            chosen_seed,
-            chosen_device,
-            sandbox,
-            jobs or (_MOST_JOBS if ray not in (None, "local") else os.cpu_count() or 1),
-            only=only,
-            added_packages=tuple(package or ()),
-            ray=ray,
-        )
-        received, rules = receive_class(submissions, out_dir, given, run.exercises, course)
-        students = [submission.student for submission in received.submissions]
-        walls = "none" if sandbox == "none" else "bwrap"
-        journal, run = Journal.open(
-            out_dir, run, walls, resume=resume, changed_only=changed_only, seed_given=seed is not None
-        )
-        described = (submissions, out_dir, run)
-        with _explain_resuming(_command_again("--resume", *described)):
-            todo = deque(submission for submission in received.submissions if not journal.has(submission))
-            # Frees each submission's text as soon as it is graded.
-            received = replace(received, submissions=())
-            _grade_all(run, todo, journal, len(students))
-            result = journal.result(students)
-            # It names the results folder, so it stands only where it is needed: runs of one class are compared.
-            again = _command_again("--changed-only", *described) if result.ungraded else ""
-            result = marked(
-                enrolled(replace(result, regrade=again), received), rules, tuple(course.exercises)
-            )
-            write_report(out_dir, result, course)
-            journal.close()
-        out.print(class_table(result, width=out.width))
-        if unread := hidden_entries_note(submissions):
-            say(unread)
-        tell_marks(out_dir, result, rules)
-        say(f"결과: {out_dir / 'index.html'}  ·  시드 {run.seed}")
 
 
 def _asked_for(
@@ -183,14 +202,15 @@ def _asked_for(
     *,
     resume: bool,
     changed_only: bool,
-) -> tuple[list[str], list[str]]:
-    """Return the lessons and exercises as given; a run that continues another one need not name them again."""
-    given = _listed(lessons), _listed(exercises)
-    if any(given) or not (resume or changed_only):
-        return given
-    from grader.classroom.journal import earlier_choice
+) -> "EarlierChoice":
+    """Return what is asked for; a run that continues another one need not name lessons, exercises and names again."""
+    from grader.classroom.journal import EarlierChoice, earlier_choice
 
-    return earlier_choice(out, changed_only=changed_only)
+    given = EarlierChoice(tuple(_listed(lessons)), tuple(_listed(exercises)))
+    if not (resume or changed_only):
+        return given
+    earlier = earlier_choice(out, changed_only=changed_only)
+    return replace(given, own_names=earlier.own_names) if given.lessons or given.only else earlier
 
 
 def _listed(values: Sequence[str] | None) -> list[str]:
@@ -247,6 +267,25 @@ def _check_options(sandbox: str, seed: int | None, packages: Sequence[str]) -> i
     return secrets.randbelow(MAX_SEED) if seed is None else seed
 
 
+def _names_question(received: "Received", submissions: Path, out_dir: Path, run: "GradingRun") -> str:
+    """Return one Korean question on all answers that have other names, with the command; empty if there are none."""
+    from grader.intake.other_names import shared_names
+
+    once = (one for one in received.submissions if one.student not in received.copies)
+    shared = shared_names(once, run.exercises, run.course.exercises)
+    if not shared:
+        return ""
+    shown = listed([f"{one.own} → {one.exercise} {one.students:,}개" for one in shared])
+    renamed = {**dict(run.own_names), **{one.own: one.exercise for one in shared if one.own.isidentifier()}}
+    again = _command_again(
+        "--changed-only", submissions, out_dir, replace(run, own_names=tuple(renamed.items()))
+    )
+    return (
+        f"연습과 이름이 다른 함수가 있어서 그 연습은 내지 않은 것으로 채점해요: {shown}. "
+        f"그 연습의 답이 맞다면 이 명령 하나로 모두 채점해요(아닌 것은 --as를 빼세요): {again}"
+    )
+
+
 def _command_again(how: str, submissions: Path, out_dir: Path, run: "GradingRun") -> str:
     """Return the command that continues this run (`--resume`), or grades what has changed since (`--changed-only`)."""
     chosen = ["--out", str(out_dir), how]
@@ -254,6 +293,7 @@ def _command_again(how: str, submissions: Path, out_dir: Path, run: "GradingRun"
     lessons = [] if len(run.lessons) == len(run.course.lessons) else [lesson.id for lesson in run.lessons]
     chosen += ["--lesson", ",".join(lessons)] if lessons and not run.only else []
     chosen += ["--exercise", ",".join(run.only)] if run.only else []
+    chosen += [word for own, name in run.own_names for word in ("--as", f"{own}={name}")]
     chosen += [word for name in run.added_packages for word in ("--package", name)]
     chosen += ["--sandbox", run.sandbox] if run.sandbox != "auto" else []
     chosen += ["--ray", run.ray] if run.ray else []

@@ -152,6 +152,7 @@ def export(
         write_whole(target, table.data)
         if template is not None:
             _tell_changes(table)
+        _tell_lateness(result, "Canvas" if to == "canvas" else "Moodle")
         if table.left_out:
             where = "Canvas" if to == "canvas" else "Moodle"
             why = f"{where}의 번호를 몰라서" if template is None else f"{template.name}의 누구인지 몰라서"
@@ -250,6 +251,17 @@ def _tell_changes(table: "Filled") -> None:
         say("이미 있는 것까지 바꾸려면 --overwrite를 더해 다시 내보내 주세요.")
     if table.encoding not in (UTF_8, UTF_8_WITH_MARK):
         say(f"받은 표의 인코딩은 {table.encoding}인데, LMS가 읽는 UTF-8로 저장했어요.")
+
+
+def _tell_lateness(result: "ClassResult", system: str) -> None:
+    """Say how many marks are lower for lateness already: the system may subtract for it once more."""
+    late = sum(s.mark is not None and s.mark.late_percent > 0 for s in result.counted)
+    if late:
+        say(
+            f"지각으로 이미 점수를 뺀 학생 {late:,}명이에요. {system}에도 지각 감점을 켜 두었으면 두 번 빠져요. 한쪽만 "
+            f"남겨 주세요: {system}에서 끄거나, policy.toml의 [late]에 마감과 by_system = true만 적고 grader mark를 "
+            "실행해 주세요."
+        )
 
 
 def _title(course: "Course", result: "ClassResult") -> str:

@@ -4,7 +4,6 @@ No command reads its `data_dir`: the option's callback applies it before the com
 """
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +11,7 @@ import typer
 
 from grader.base.errors import CommandError, NothingToCheck
 from grader.base.files import require_file
+from grader.cli.own_names import OwnNames, exercises_by_own_name
 from grader.cli.progress import DataDir
 from grader.cli.terminal import device as device_for
 from grader.cli.terminal import out, say
@@ -20,21 +20,8 @@ from grader.grading.warm import without_gc_for_good
 from grader.observe.wording import particle
 
 if TYPE_CHECKING:
-    from grader.course.course import Course, Exercise
+    from grader.course.course import Exercise
     from grader.grading.own_file import OwnFile
-
-
-_OwnNames = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--as",
-        metavar="내이름=연습이름",
-        help="이름이 다른 함수를 이 연습 문제로 확인해요. 예: --as trainStep=train_step. 여러 번 쓸 수 있어요",
-    ),
-]
-
-_MISSPELT = 0.8
-"""Minimum likeness (`difflib`) at which a name that no exercise has is taken for a misspelt exercise."""
 
 
 def start(
@@ -59,7 +46,7 @@ def check(
     exercise: Annotated[str | None, typer.Option(help="이 연습 문제만")] = None,
     seed: Annotated[int, typer.Option(help="난수 시드", min=0, show_default=False)] = SEED,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda")] = "cpu",
-    own_names: _OwnNames = None,
+    own_names: OwnNames = None,
     data_dir: DataDir = None,
 ) -> None:
     """내 파일을 확인해요. 종료 코드는 확인한 것을 모두 통과하면 0, 아니면 1, 명령을 잘못 주었으면 2예요."""
@@ -78,14 +65,14 @@ def watch(
         Path,
         typer.Argument(help="지켜볼 .ipynb 또는 .py 파일. 예: hanstep/01_five_line_step/1_five_lines.ipynb"),
     ],
-    own_names: _OwnNames = None,
+    own_names: OwnNames = None,
     data_dir: DataDir = None,
 ) -> None:
     """저장할 때마다 지금 풀 연습 문제 하나를 다시 확인해요. 통과하면 다음으로 넘어가요."""
     require_file(file)
     from grader.course.reading import load_course
 
-    exercises = _exercises_by_own_name(own_names or (), load_course())
+    exercises = exercises_by_own_name(own_names or (), load_course())
     from grader.notebook.watch import watch_file
 
     watch_file(file, out, exercises)
@@ -101,46 +88,6 @@ def _names_with_example() -> str:
     following = next_exercise(course, Progress.load().passed)
     example = following.name if following is not None else next(iter(course.exercises))
     return f"예: grader hint {example}\n이름: {', '.join(course.exercises)}"
-
-
-def _exercises_by_own_name(options: Sequence[str], course: "Course") -> dict[str, str]:
-    """Return the values of `--as` as a dict: name in the learner's file -> name of the exercise.
-
-    Raises:
-        CommandError: one of them is not of the form `own=exercise`, repeats a name, or has an exercise before `=`.
-        CourseError: what stands after `=` is no exercise.
-    """
-    exercises: dict[str, str] = {}
-    for option in options:
-        own, equals, exercise = (part.strip() for part in option.partition("="))
-        if not equals or not own.isidentifier() or not exercise:
-            raise CommandError(
-                "--as에는 내 이름과 연습 문제의 이름을 =로 이어 적어 주세요. "
-                f"받은 값: {option!r}. 예: --as trainStep=train_step"
-            )
-        if own in course.exercises:
-            raise CommandError(_begins_with_exercise(own, exercise, course))
-        course.exercise(exercise)
-        if own in exercises or exercise in exercises.values():
-            raise CommandError(
-                f"--as에 같은 이름이 두 번 나왔어요: {option}. 이름마다 한 번씩만 적어 주세요."
-            )
-        exercises[own] = exercise
-    return exercises
-
-
-def _begins_with_exercise(first: str, second: str, course: "Course") -> str:
-    """Return the Korean error for `--as first=second` where the first name is an exercise's.
-
-    The learner has swapped the two names, unless the second cannot be a function's, or is an exercise, misspelt or not.
-    """
-    meant = get_close_matches(second, course.exercises, 1, _MISSPELT)
-    if second.isidentifier() and second not in course.exercises and meant in ([], [first]):
-        return f"--as에서 차례가 바뀌었어요: {first}={second}. 이렇게 적어 주세요: --as {second}={first}"
-    return (
-        f"`{first}`{particle(first, '은/는')} 연습 문제의 이름이에요(--as {first}={second}). "
-        "= 앞에는 파일에 쓴 이름을 적고, 두 이름이 같으면 --as를 빼고 확인해 주세요."
-    )
 
 
 def _check_file(file: Path, exercise: str | None, seed: int, device: str, own_names: Sequence[str]) -> bool:
@@ -160,7 +107,7 @@ def _check_file(file: Path, exercise: str | None, seed: int, device: str, own_na
 
         course = load_course()
     wanted = None if exercise is None else course.exercise(exercise)
-    exercises = _exercises_by_own_name(own_names, course)
+    exercises = exercises_by_own_name(own_names, course)
     own = OwnFile(file, course, exercises)
     options = _given_options(exercises, exercise, seed, device)
     if wanted is not None and wanted not in own.exercises:

@@ -9,6 +9,7 @@ from typing import Literal
 
 from grader.course.conditions import unconditional_text
 from grader.course.course import Kind, Mistake
+from grader.course.marks import Comment, Mark, Regrade
 from grader.observe.printed import Printed
 
 Status = Literal[
@@ -349,40 +350,6 @@ class Person:
 
 
 @dataclass(frozen=True)
-class ExerciseMark:
-    """One exercise's part of a mark."""
-
-    exercise: str
-    score: float
-    max_score: float
-    dropped: bool = False
-    """True if the policy leaves this exercise out of the total."""
-    reason: str = ""
-    """Why this mark was given by hand; empty if it was computed."""
-
-
-@dataclass(frozen=True)
-class Comment:
-    """What an instructor says to one student, apart from points."""
-
-    exercise: str
-    """Empty if it is about the whole submission."""
-    text: str
-
-
-@dataclass(frozen=True)
-class Mark:
-    """The mark that goes to the LMS: the score after the policy and after marks given by hand."""
-
-    score: float | None
-    """None for a student who is excused (면제): no mark is written, and none is counted."""
-    max_score: float
-    exercises: tuple[ExerciseMark, ...] = ()
-    reasons: tuple[str, ...] = ()
-    """Korean lines, in order, on why the mark differs from the measured score."""
-
-
-@dataclass(frozen=True)
 class Absent:
     """A person in the roster who handed in nothing."""
 
@@ -433,6 +400,8 @@ class SubmissionResult:
     """Files that could not be read."""
     comments: tuple[Comment, ...] = ()
     """What the instructor says to the student, apart from points."""
+    regraded: Regrade | None = None
+    """Set once a later grading has graded the student anew."""
     unmatched: str = ""
     """Why nobody in the roster is known to have handed it in, in Korean: it does not count in the class's statistics.
     Empty if somebody is, and without a roster."""

@@ -8,7 +8,7 @@ from grader.base.errors import HanstepError
 from grader.base.headings import find_columns
 from grader.base.names import listed
 from grader.base.tables import read_table, refuse_rounded_numbers
-from grader.course.feedback import Comment
+from grader.course.marks import Comment
 from grader.gradebook.overrides import is_whole, written_student
 from grader.report.plain_text import clean, one_line
 

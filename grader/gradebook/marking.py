@@ -14,7 +14,8 @@ from math import ceil
 
 from grader.base.errors import HanstepError
 from grader.base.names import listed
-from grader.course.feedback import Absent, ClassResult, ExerciseMark, Feedback, Mark, SubmissionResult
+from grader.course.feedback import Absent, ClassResult, Feedback, SubmissionResult
+from grader.course.marks import ExerciseMark, Mark
 from grader.gradebook.comments import WrittenComment
 from grader.gradebook.comments import by_student as comments_by_student
 from grader.gradebook.extensions import Extension, extensions_by_student
@@ -22,6 +23,7 @@ from grader.gradebook.judged_answers import still_meant
 from grader.gradebook.overrides import Override, OverrideError
 from grader.gradebook.overrides import by_student as overrides_by_student
 from grader.gradebook.policy import Policy, check_names, check_sections
+from grader.gradebook.summing import summed, without_dropped
 from grader.gradebook.times import Times
 from grader.report.kept_answers import Answers
 from grader.report.plain_text import one_line, points
@@ -112,6 +114,7 @@ def taken_as_in_time(result: ClassResult, policy: Policy | None) -> tuple[Submis
         for s in result.counted
         if not s.handed_in.strip()
         and policy.lateness(_section(s)).deadline is not None
+        and not policy.lateness(_section(s)).by_system
         and not (s.mark is not None and s.mark.score is None)
     )
 
@@ -187,13 +190,13 @@ class _Marker:
         policy = self.policy
         reasons: list[str] = []
         exercises = self._exercises(submission, given, reasons)
-        exercises, dropped = _dropped(exercises, policy)
+        exercises, dropped = without_dropped(exercises, policy)
         reasons += [f"세지 않은 연습: {', '.join(dropped)}"] if dropped else []
         lesson_of = {f.exercise: f.lesson for f in submission.feedbacks}
         # The full mark is the same for all students, even if each one's lowest exercises are different ones.
         counted = [e for e in exercises if e.exercise not in policy.drop.exercises]
-        _, full = _summed(counted, lesson_of, policy)
-        score, reachable = _summed([e for e in exercises if not e.dropped], lesson_of, policy)
+        _, full = summed(counted, lesson_of, policy)
+        score, reachable = summed([e for e in exercises if not e.dropped], lesson_of, policy)
         is_excused = (
             bool(counted)
             and not reachable
@@ -205,24 +208,32 @@ class _Marker:
         whole = given.get("", ())
         is_let_off = any(one.score is None for one in whole) or (extension is not None and extension.excused)
         percent, why = (0.0, "") if is_let_off else self._late_penalty(submission, extension)
-        if why:
-            score *= 1 - percent / 100
-            reasons.append(why)
+        score *= 1 - percent / 100
+        reasons += [why] if why else []
         if whole:
             is_excused = whole[0].score is None
             score = self._by_hand(whole, score, full, "전체", reasons)
         elif extension is not None and extension.excused:
             is_excused = True
             reasons.append(f"면제예요. {extension.reason}".rstrip())
-        return Mark(None if is_excused else _rounded(score), _rounded(full), tuple(exercises), tuple(reasons))
+        lost = 0.0 if whole or is_excused else percent
+        own = None if is_excused else _rounded(score)
+        return Mark(own, _rounded(full), tuple(exercises), tuple(reasons), lost)
 
     def _exercises(
         self, submission: SubmissionResult, given: Mapping[str, Sequence[Override]], reasons: list[str]
     ) -> list[ExerciseMark]:
         """Return the exercises with the policy's points and the scores given by hand; add to the reasons."""
         found = []
+        better = _better_before(submission) if self.policy.handed_in_again == "best" else {}
         for feedback in submission.feedbacks:
             score, full = scaled_score(feedback, self.policy)
+            if feedback.exercise in better:
+                score = better[feedback.exercise] / feedback.max_score * full
+                reasons.append(
+                    f"{feedback.exercise}: 다시 낸 답보다 앞에 낸 답이 나아서 그 점수로 세었어요: "
+                    f"{points(score)}/{points(full)}점."
+                )
             overrides = given.get(feedback.exercise, ())
             own = ExerciseMark(feedback.exercise, _rounded(score), _rounded(full))
             if overrides:
@@ -342,6 +353,8 @@ class _Marker:
         """Return the lateness penalty in percent and its Korean reason; 0 and empty if it was in time."""
         policy = self.policy
         rule = policy.lateness(_section(submission))
+        if rule.by_system:
+            return 0.0, ""
         until = None if extension is None else extension.until
         deadline = until or rule.deadline
         came = self.times.get(submission.handed_in)
@@ -364,6 +377,17 @@ class _Marker:
         return percent, f"{name}보다 {days}일 늦게 냈어요: {points(percent)}%를 뺐어요." if percent else ""
 
 
+def _better_before(submission: SubmissionResult) -> dict[str, float]:
+    """Return the points by exercise of answers handed in before that were better than what is there now."""
+    before = () if submission.regraded is None else submission.regraded.before
+    now = {f.exercise: f for f in submission.feedbacks if f.status != "unreadable"}
+    return {
+        one.exercise: one.best
+        for one in before
+        if one.exercise in now and now[one.exercise].score < one.best <= now[one.exercise].max_score
+    }
+
+
 def _by_exercise(by_hand: Sequence[Override]) -> dict[str, list[Override]]:
     """Return what was given by hand for each exercise, in its order; the empty name is the whole submission."""
     given: dict[str, list[Override]] = {}
@@ -379,34 +403,6 @@ def _nothing_done(submissions: Sequence[SubmissionResult]) -> tuple[Feedback, ..
         replace(f, status="missing", checks=tuple(replace(check, passed=False) for check in f.checks))
         for f in graded.values()
     )
-
-
-def _dropped(exercises: Sequence[ExerciseMark], policy: Policy) -> tuple[list[ExerciseMark], list[str]]:
-    """Mark the dropped exercises; return all exercises, and the names of the dropped ones."""
-    out = {e.exercise for e in exercises if e.dropped or e.exercise in policy.drop.exercises}
-    left = [e for e in exercises if e.exercise not in out and e.max_score > 0]
-    # At least one exercise stays. Of equally bad ones drop the one worth most: that is best for the student.
-    worst = sorted(left, key=lambda e: (e.score / e.max_score, -e.max_score))
-    lowest = worst[: min(policy.drop.lowest, max(0, len(left) - 1))]
-    out |= {e.exercise for e in lowest}
-    marked = [replace(e, dropped=True) if e.exercise in out else e for e in exercises]
-    return marked, [e.exercise for e in marked if e.dropped]
-
-
-def _summed(
-    exercises: Sequence[ExerciseMark], lesson_of: Mapping[str, str], policy: Policy
-) -> tuple[float, float]:
-    """Return score and full mark; with weights, each lesson's fraction counts by its weight."""
-    if not policy.weights:
-        return sum(e.score for e in exercises), sum(e.max_score for e in exercises)
-    score = full = 0.0
-    for lesson in dict.fromkeys(lesson_of[e.exercise] for e in exercises):
-        own = [e for e in exercises if lesson_of[e.exercise] == lesson]
-        most = sum(e.max_score for e in own)
-        if most > 0:
-            full += policy.weights[lesson]
-            score += policy.weights[lesson] * sum(e.score for e in own) / most
-    return score, full
 
 
 def _section(submission: SubmissionResult) -> str:

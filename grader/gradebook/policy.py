@@ -47,6 +47,8 @@ class Lateness(Struct, frozen=True, forbid_unknown_fields=True):
     most: _Percent = 100
     marked: _Percent | None = None
     """Percent if the learning system marks work as late but no time is known; None: `per_day`."""
+    by_system: bool = False
+    """True if the learning system subtracts for lateness itself, so that nothing is subtracted here."""
     closed_after_days: Annotated[float, Meta(gt=0, le=10_000)] | None = None
     """Days after the deadline from which the mark is zero; None: never."""
     sections: dict[str, dict[str, Any]] = {}
@@ -75,6 +77,8 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True):
     """`zero`: students who handed in nothing get a mark of zero; `blank`: they get no mark."""
     timezone: str = "Asia/Seoul"
     """Time zone of times written without one."""
+    handed_in_again: str = "last"
+    """Which answer counts of those that were graded in turn: `last`, or `best`, exercise by exercise."""
     date_order: str = ""
     """Order of dates that end with the year, `04/03/2026`: `month-day` or `day-month`; empty: as other dates tell."""
     repair: str = "at-once"
@@ -113,6 +117,7 @@ _RULES = {
     "weights": '레슨마다 0 이상의 수로 적어 주세요: "01" = 40',
     "out_of": "0보다 큰 수로 적어 주세요: out_of = 100",
     "missing": '"zero"나 "blank"로 적어 주세요.',
+    "handed_in_again": '"last"(마지막에 낸 답)나 "best"(연습마다 가장 잘한 답)로 적어 주세요.',
     "repair": '"at-once"(실수의 이름부터)나 "after-hint"(증상부터)로 적어 주세요.',
     "timezone": '시간대의 이름으로 적어 주세요: timezone = "Asia/Seoul"',
     "date_order": '"month-day"(3/21/2026)나 "day-month"(21/3/2026)로 적어 주세요.',
@@ -122,6 +127,7 @@ _RULES = {
     "exercises": '연습 문제의 이름을 따옴표와 대괄호로 적어 주세요: exercises = ["train_step"]',
     "lowest": "0 이상의 정수로 적어 주세요: lowest = 1",
     "grace_minutes": "늦어도 봐줄 시간을 분 단위로, 0 이상의 수로 적어 주세요: grace_minutes = 10",
+    "by_system": "LMS가 지각을 스스로 빼면 이렇게 적어 주세요: by_system = true",
     "closed_after_days": "0보다 큰 일수로 적어 주세요: closed_after_days = 14",
     "sections": "분반마다 [late.sections.분반] 아래에 적어 주세요: [late.sections.B]",
     "deadline": "따옴표 없이 날짜와 시각으로 적어 주세요: deadline = 2026-03-20T23:59:00",
@@ -169,6 +175,7 @@ def read_policy(path: Path) -> Policy:
     for key, value, choices in (
         ("missing", policy.missing, ("zero", "blank")),
         ("repair", policy.repair, get_args(Repair)),
+        ("handed_in_again", policy.handed_in_again, ("last", "best")),
         ("date_order", policy.date_order, ("", "month-day", "day-month")),
     ):
         if value not in choices:
@@ -207,6 +214,12 @@ def _refuse_lateness_without_deadline(policy: Policy, document: Mapping[str, Any
     for name in policy.late.sections:
         tables[f'[late.sections."{short(name)}"]'] = (late["sections"][name], policy.lateness(name))
     for title, (written, rule) in tables.items():
+        twice = next((key for key in (*_NEED_DEADLINE, "most", "marked") if key in written), None)
+        if written.get("by_system") and twice is not None:
+            raise PolicyError(
+                f"{path}: {title}에 by_system = true와 {twice} 값이 함께 있어요. 지각을 LMS가 빼면 {twice} 줄을, "
+                "여기에서 빼면 by_system 줄을 지워 주세요."
+            )
         needy = _NEED_DEADLINE if rule.marked is not None else (*_NEED_DEADLINE, "most")
         key = next((key for key in needy if key in written), None)
         if rule.deadline is None and key is not None:

@@ -38,6 +38,8 @@ class GradingRun:
     """Modules that submissions of this class import; each sandbox imports them once for all submissions."""
     own_file: bool = False
     """True if a learner checks a file of their own. Only then is a warm-up judged that runs as it was handed out."""
+    own_names: tuple[tuple[str, str], ...] = ()
+    """Names that students gave to answers, each with the exercise that it is graded as."""
     ray: str | None = None
     """Address of the Ray cluster that grades; None: this machine does."""
 

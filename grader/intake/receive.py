@@ -97,7 +97,11 @@ def receive(source: Path, roster: Roster | None, exercise_names: Collection[str]
             ),
             {label: person for label, (_, person) in by_label.items()},
             frozenset(label for label, (handover, _) in by_label.items() if handover.late),
-            _times(roster, {label: (person, h.handed_in) for label, (h, person) in by_label.items()}),
+            _times(
+                roster,
+                {label: (person, h.handed_in) for label, (h, person) in by_label.items()},
+                {label: h.key for label, (h, _) in by_label.items() if h.key in matched.teams},
+            ),
             matched.absent,
             (*found, *matched.notes),
             tuple(copies),
@@ -159,6 +163,7 @@ def _receive_plain_folder(
     shared: list[Submission] = []
     people = {label: person for label, person in matched.people.items() if label not in matched.teams}
     copies: list[str] = []
+    team_of: dict[str, str] = {}
     for submission in submissions:
         team = matched.teams.get(submission.student, ())
         for number, person in enumerate(team):
@@ -166,10 +171,11 @@ def _receive_plain_folder(
             note = _team_note(submission.student, team)
             shared.append(replace(submission, student=label, notes=(*note, *submission.notes)))
             people[label] = person
+            team_of[label] = submission.student
             copies += [label] if number else []
         if not team:
             shared.append(submission)
-    times = _times(roster, {label: (person, "") for label, person in people.items()})
+    times = _times(roster, {label: (person, "") for label, person in people.items()}, team_of)
     return Received(
         tuple(shared),
         people,
@@ -183,10 +189,26 @@ def _receive_plain_folder(
     )
 
 
-def _times(roster: Roster | None, of: Mapping[str, tuple[Person, str]]) -> dict[str, str]:
-    """Return when each student handed in; the roster's time wins over the system's."""
+def _times(
+    roster: Roster | None, of: Mapping[str, tuple[Person, str]], team_of: Mapping[str, str]
+) -> dict[str, str]:
+    """Return when each student handed in; the roster's time wins over the system's.
+
+    Members without a time have that of the one who handed in for all of them: the only time that their group has.
+
+    Args:
+        roster: may tell times.
+        of: person and the system's time, by the student's name in the results.
+        team_of: what the student's group handed in, by the student's name in the results.
+    """
     known = {} if roster is None else roster.handed_in
     times = {label: known.get(person.id, "") or time for label, (person, time) in of.items()}
+    shared: dict[str, set[str]] = {}
+    for label, team in team_of.items():
+        shared.setdefault(team, set()).update({times[label]} - {""})
+    for label, team in team_of.items():
+        if not times[label] and len(shared[team]) == 1:
+            times[label] = next(iter(shared[team]))
     return {label: time for label, time in times.items() if time}
 
 

@@ -36,6 +36,7 @@ from grader.report.html import TEMPLATES, page
 from grader.report.item_facts import frequent_pairs, item_facts
 from grader.report.mistake_map import LessonMap, mistake_maps
 from grader.report.plain_text import points
+from grader.report.regraded import fallen
 
 _ROWS_SHOWN = 8
 """Rows of a list or a map shown at once; the rest is folded."""
@@ -54,6 +55,8 @@ _KINDS: dict[str, tuple[str, Callable[[SubmissionResult], bool]]] = {
     "raised": ("코드에서 예외가 난 학생", lambda s: any(f.begun and f.status == "error" for f in s.feedbacks)),
     "halted": ("코드가 끝까지 실행되지 않은 학생", lambda s: any(f.status in _HALTED for f in s.feedbacks)),
     "unreadable": ("읽을 수 없는 파일을 낸 학생", lambda s: any(f.status == "unreadable" for f in s.feedbacks)),
+    "fallen": ("다시 채점해서 점수가 내려간 학생", lambda s: bool(fallen(s))),
+    "regraded": ("다시 채점한 학생", lambda s: s.regraded is not None),
     "renamed": ("연습 문제와 이름이 다른 함수를 낸 학생", lambda s: any(f.other_name for f in s.feedbacks)),
     "extras": ("점수에 들지 않는 과제만 낸 학생", lambda s: bool(only_extras(s))),
     "nothing": ("답안을 내지 않은 학생", lambda s: not answered(s) and not s.extras),
@@ -62,7 +65,7 @@ _KINDS: dict[str, tuple[str, Callable[[SubmissionResult], bool]]] = {
 }  # fmt: skip
 """Filters for the student table, besides mistakes: key → label and condition."""
 _HALTED: tuple[Status, ...] = ("timeout", "memory", "crashed", "output")
-_LOOK_FIRST = ("renamed", "extras", "nothing")
+_LOOK_FIRST = ("fallen", "renamed", "extras", "nothing")
 
 
 @dataclass(frozen=True)
@@ -141,6 +144,7 @@ def class_page(result: ClassResult, course: Course, names: Sequence[str], when: 
         worst=_most_frequent(maps),
         kinds=[(key, label, numbers[key]) for key, (label, _) in _KINDS.items() if numbers[key]],
         queue=[student for student in students if student.result.is_ungraded],
+        fallen=fallen,
         look_first=[(_KINDS[key][0], [s for s in students if key in s.kinds.split()]) for key in _LOOK_FIRST],
         stopped=[(status, statuses[status]) for status in words.STATUS_NAMES if status in statuses],
         script=script,

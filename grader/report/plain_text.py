@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from grader.course.feedback import Comment
+from grader.course.marks import Comment
 
 _WORD_STARTS = re.compile(r"(?<=_)|(?<=[a-z])(?=[A-Z])")
 _COLORS = re.compile(r"\x1b\[[0-9;]*m")

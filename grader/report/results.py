@@ -19,12 +19,12 @@ SCHEMA = "hanstep.results/2"
 """Current schema of `results.json`.
 
 Since 2 each value inside checks and diagnosis has a name; in 1 they were lists. All other fields are as in 1. Fields
-added later are empty if absent: `extras`, `person`, `late`, `handed_in`, `mark`, `unread`, `comments` and `unmatched`
-of a submission, `lines_above`, `kind`, `because`, `other_name`, `printed` and `printed_in` of a feedback, `goes_on`
-of a moment, `source_line`, `symptom`, `difference` and `right_lines` of a mistake, `absent`, `repair`, `ungraded` and
-`regrade` of a class, `in_doubt`, `open_until` and `comments` of somebody absent, `group` of a person. `score` is
-always the measured score; `mark` is the final one after the policy and marks given by hand, and its `score` is null
-for a student who is excused; `mark` itself is null without rules, and for a student with an exercise that is
+added later are empty if absent: `extras`, `person`, `late`, `handed_in`, `mark`, `unread`, `comments`, `regraded` and
+`unmatched` of a submission, `lines_above`, `kind`, `because`, `other_name`, `printed` and `printed_in` of a feedback,
+`goes_on` of a moment, `source_line`, `symptom`, `difference` and `right_lines` of a mistake, `absent`, `repair`,
+`ungraded` and `regrade` of a class, `in_doubt`, `open_until` and `comments` of somebody absent, `group` of a person.
+`score` is always the measured score; `mark` is the final one after the policy and marks given by hand, and its `score`
+is null for a student who is excused; `mark` itself is null without rules, and for a student with an exercise that is
 `unreadable`, whose points are then no mark at all. `ungraded` lists what could not be read: file, reason, and the
 command that grades it.
 """
@@ -96,6 +96,7 @@ def submission_to_document(submission: SubmissionResult) -> dict[str, Any]:
         "mark": None if submission.mark is None else asdict(submission.mark),
         "unread": [asdict(unread) for unread in submission.unread],
         "comments": [asdict(comment) for comment in submission.comments],
+        "regraded": None if submission.regraded is None else asdict(submission.regraded),
         "unmatched": submission.unmatched,
     }
 
@@ -202,6 +203,14 @@ def from_json(text: str | bytes) -> ClassResult:
         raise _misshapen(f"submissions: {type(entries).__name__}")
     read = tuple(submission_from_document(entry) for entry in entries)
     return replace(_read({**document, "submissions": ()}, ClassResult), submissions=read)
+
+
+def results_before(out: Path) -> ClassResult | None:
+    """Return the results that an earlier grading left in a folder; None if there are none that can be read."""
+    try:
+        return from_json((out / "results.json").read_bytes())
+    except (OSError, ResultsError):
+        return None
 
 
 def submission_from_document(document: Any) -> SubmissionResult:

@@ -11,7 +11,6 @@ from grader.course.feedback import (
     Absent,
     CheckResult,
     Diagnosis,
-    ExerciseMark,
     Feedback,
     FirstDifference,
     NamedMistake,
@@ -19,6 +18,7 @@ from grader.course.feedback import (
     Status,
     SubmissionResult,
 )
+from grader.course.marks import ExerciseMark
 from grader.observe.wording import one_of, with_particle
 from grader.report.exceptions.advice import advise
 from grader.report.plain_text import clean, mark_points, one_line, points

@@ -14,16 +14,8 @@ from typing import Any
 from grader.base.file_names import file_names, safe_filename
 from grader.base.files import write_whole
 from grader.course.course import Course
-from grader.course.feedback import (
-    ClassResult,
-    Comment,
-    Diagnosis,
-    Feedback,
-    Mark,
-    Person,
-    Repair,
-    SubmissionResult,
-)
+from grader.course.feedback import ClassResult, Diagnosis, Feedback, Person, Repair, SubmissionResult
+from grader.course.marks import Comment, Mark
 from grader.report import plain_text, words
 from grader.report.answer_code import CodeLine, answer_lines
 from grader.report.class_facts import exercises_of, only_extras
@@ -32,6 +24,7 @@ from grader.report.hold_back import as_told, mistake_hints, without_repair
 from grader.report.html import feedback_html, page
 from grader.report.kept_answers import with_code
 from grader.report.plain_text import WHOLE_COMMENT, comment_lines, spreadsheet_cell
+from grader.report.regraded import regrade_told
 from grader.report.results import dump, write_results
 from grader.report.text import feedback_text
 
@@ -99,6 +92,7 @@ def gradebook_csv(result: ClassResult, course: Course) -> str:
     keys = [f"{e.lesson}_{e.name}" for e in exercises]
     more = len(_MARK_COLUMNS) if result.absent or any(s.person or s.mark for s in result.submissions) else 0
     extras = int(any(map(only_extras, result.submissions)))
+    again = int(any(s.regraded for s in result.submissions))
     said = int(any(s.comments for s in result.submissions) or any(a.comments for a in result.absent))
     writer.writerow(
         [
@@ -109,6 +103,7 @@ def gradebook_csv(result: ClassResult, course: Course) -> str:
             *_EXTRAS_COLUMN[:extras],
             *_MARK_COLUMNS[:more],
             *[_COMMENT_COLUMN][:said],
+            *[_REGRADE_COLUMN][:again],
         ]
     )
     for submission in result.submissions:
@@ -130,6 +125,7 @@ def gradebook_csv(result: ClassResult, course: Course) -> str:
                     words.no_mark_yet(submission) if submission.awaits_mark else "",
                 )[:more],
                 *[_comments_cell(submission.comments)][:said],
+                *[spreadsheet_cell(regrade_told(submission))][:again],
             ]
         )
     for absent in result.absent:
@@ -137,7 +133,8 @@ def gradebook_csv(result: ClassResult, course: Course) -> str:
         name = spreadsheet_cell(absent.person.name)
         open_ = words.still_open(absent) if absent.open_until else ""
         comments = [_comments_cell(absent.comments)][:said]
-        writer.writerow([name, *blank, *_mark_cells(absent.person, absent.mark, open_), *comments])
+        who = _mark_cells(absent.person, absent.mark, open_)
+        writer.writerow([name, *blank, *who, *comments, *[""][:again]])
     return file.getvalue()
 
 
@@ -146,6 +143,8 @@ _EXTRAS_COLUMN = ("점수에 들지 않는 과제만 낸 학생",)
 _MARK_COLUMNS = ("학번", "이름", "분반", "최종 점수", "최종 만점", "최종 점수의 까닭")
 _COMMENT_COLUMN = "코멘트"
 """Only if there is a comment."""
+_REGRADE_COLUMN = "다시 채점"
+"""Only if somebody was graded again."""
 
 
 def _extras_cell(submission: SubmissionResult) -> str:
@@ -181,7 +180,8 @@ def gradescope(submission: SubmissionResult) -> dict[str, Any]:
     """
     mark = submission.mark
     score = submission.score if mark is None or mark.score is None else mark.score
-    lines = [*comment_lines(submission.comments), *submission.notes]
+    again = regrade_told(submission)
+    lines = [*([again] if again else []), *comment_lines(submission.comments), *submission.notes]
     if mark is not None:
         final = f"최종 점수: {plain_text.mark_points(mark.score, mark.max_score, ' / ')}"
         lines = [final, *mark.reasons, *lines]
@@ -236,6 +236,7 @@ def _student_page(submission: SubmissionResult, course: Course, repair: Repair) 
         "student.html.j2",
         course=course,
         submission=submission,
+        again=regrade_told(submission),
         notes=(*submission.notes, *common),
         given={one.exercise: one for one in (submission.mark.exercises if submission.mark else ())},
         comments={key: [c.text for c in own] for key, own in _by_exercise(submission.comments).items()},

@@ -77,6 +77,15 @@ def close_names(
     return tuple(chosen[exercise.name] for exercise in wanted if exercise.name in chosen)
 
 
+def same_parameters(own: Definition, exercise: Exercise) -> bool:
+    """Return True if a function has the parameters of an exercise's, two or more, by name and in order."""
+    answer = _solution_definition(exercise)
+    if answer is None or isinstance(answer, ast.ClassDef) or isinstance(own, ast.ClassDef):
+        return False
+    wanted = _parameters(answer)
+    return len(wanted) > 1 and _parameters(own) == wanted
+
+
 def _candidates(file: SourceFile, known: frozenset[str]) -> Iterator[tuple[SourceFile, Definition]]:
     """Yield the file's public definitions that no exercise in the file uses."""
     found = definitions(file.text)

@@ -37,17 +37,22 @@ class Submission:
     unreadable: tuple[Unreadable, ...] = ()
     notes: tuple[str, ...] = ()
     """Korean lines about skipped files. Exercises defined twice are not among them: see `duplicates`."""
+    as_handed_in: str = ""
+    """Fingerprint before answers got the exercises' names (`--as`); empty if none did."""
 
     @property
     def digest(self) -> str:
-        """Fingerprint of the submission: a resumed run grades again the submissions whose fingerprint has changed."""
+        """Fingerprint of the submission: a resumed run grades again the submissions whose fingerprint has changed.
+
+        The part before a hyphen is that of the files as they were handed in.
+        """
         state = hashlib.sha256()
         for file in self.files:
             broken = "\0".join(f"{problem.text}\0{problem.message}" for problem in file.problems)
             state.update(f"{file.name}\0{file.text}\0{broken}\0".encode("utf-8", "surrogatepass"))
         for unreadable in self.unreadable:
             state.update(f"{unreadable.name}\0{unreadable.message}\0".encode("utf-8", "surrogatepass"))
-        return state.hexdigest()[:16]
+        return "-".join(filter(None, (self.as_handed_in, state.hexdigest()[:16])))
 
     def source_for(self, name: str) -> SourceFile | None:
         """Return the last file that defines the exercise `name`, or tries to in code that does not parse."""

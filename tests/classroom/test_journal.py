@@ -30,6 +30,7 @@ SETUP = {
     "lessons": ["01"],
     "only": [],
     "added": [],
+    "own_names": [],
 }
 NAMES = ("김하윤", "박지우", "이서준")
 

@@ -315,3 +315,14 @@ def test_results_of_a_class_with_marks_are_read_back(report: Path) -> None:
     assert document["submissions"][0]["person"]["canvas_id"] == "101"
     assert document["submissions"][1]["late"] is True
     assert from_json((report / "results.json").read_bytes()) == graded.a_class()
+
+
+def test_a_penalty_for_lateness_is_told_before_the_system_takes_one_too(ended: Ended, report: Path) -> None:
+    (report / "policy.toml").write_text("[late]\nmarked = 25\n")
+    assert ended("mark", report)[0] == 0
+    _, said = ended("export", report, "--to", "canvas", "--assignment", "과제 1 (777)")
+    assert "지각으로 이미 점수를 뺀 학생 1명이에요. Canvas에도" in said
+    (report / "policy.toml").write_text("[late]\nby_system = true\n")
+    assert ended("mark", report)[0] == 0
+    _, said = ended("export", report, "--to", "canvas", "--assignment", "과제 1 (777)")
+    assert "지각" not in said

@@ -7,7 +7,8 @@ import pytest
 
 from grader.base.errors import HanstepError
 from grader.cli.class_inputs import read_rules
-from grader.course.feedback import ClassResult, Comment
+from grader.course.feedback import ClassResult
+from grader.course.marks import Comment
 from grader.course.reading import load_course
 from grader.gradebook.export.github import step_summary
 from grader.gradebook.export.junit import junit_xml

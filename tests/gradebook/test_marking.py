@@ -7,7 +7,8 @@ import pytest
 
 from grader.base.errors import HanstepError
 from grader.cli.class_inputs import read_rules
-from grader.course.feedback import Absent, ClassResult, Mark, Person
+from grader.course.feedback import Absent, ClassResult, Person
+from grader.course.marks import Mark
 from grader.gradebook.marking import Rules, marked, taken_as_in_time
 from grader.gradebook.overrides import read_overrides
 from grader.gradebook.policy import read_policy
@@ -68,6 +69,13 @@ def test_drops_keep_the_full_mark_the_same_for_all(tmp_path: Path) -> None:
     found = marks(graded.a_class(), rules(tmp_path, '[drop]\nexercises = ["train"]\n'))
     assert found["20240001"] == (10, 10)
     assert marks(graded.a_class(), rules(tmp_path, "[drop]\nlowest = 99\n"))["누구"] == (20, 20), "one stays"
+
+
+def test_what_the_system_subtracts_is_not_subtracted_twice(tmp_path: Path) -> None:
+    ours = mark(graded.a_class(), rules(tmp_path, "[late]\nmarked = 25\n"), 1)
+    assert ours.late_percent == 25
+    theirs = mark(graded.a_class(), rules(tmp_path, "[late]\nby_system = true\n"), 1)
+    assert (theirs.score, theirs.late_percent, theirs.reasons) == (12, 0, ())
 
 
 def test_a_late_mark_of_the_system_costs_what_the_policy_says(tmp_path: Path) -> None:
@@ -172,6 +180,10 @@ def test_nothing_handed_in_is_zero_only_where_the_policy_says_so(tmp_path: Path)
         ("[late]\ngrace_minutes = 5\nmarked = 3", "grace_minutes = 5"),
         ("[late]\nmost = 50", "most = 50"),
         ('[late.sections."A"]\nper_day = 5', '[late.sections."A"]에 마감이 없어서 per_day = 5'),
+        (
+            "[late]\ndeadline = 2026-03-20T23:59:00\nby_system = true\nper_day = 5",
+            "by_system = true와 per_day 값이 함께 있어요",
+        ),
         ("[late]\nper_dya = 10", "모르는 키예요: late.per_dya. 혹시 per_day인가요?"),
         ('[weigths]\n"01" = 3', "모르는 키예요: weigths. 혹시 weights인가요?"),
         ('[weights]\n"01" = 0\n"02" = 0', '더하면 0이라서 모두 0점이 돼요 ("01" = 0, "02" = 0)'),

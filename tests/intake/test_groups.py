@@ -88,6 +88,19 @@ def test_the_worksheet_of_a_team_assignment_tells_the_groups(tmp_path: Path) -> 
     assert numbers["20191235"] == "5007", "the participant's own, though group 2 has the same number"
 
 
+def test_a_group_has_the_time_at_which_one_of_them_handed_in(tmp_path: Path) -> None:
+    """The worksheet tells it only of the one who did; the others are as late as that one, or as early."""
+    sheet = """식별자,전체 이름,id 번호,상태,그룹,성적,마지막 수정됨(제출)
+참가자5004,김하늘,20191234,제출함,1조,,"2026년 3월 21일 토요일, 오전 9:18"
+참가자5007,이서준,20191235,제출 안 됨,1조,,-
+참가자5008,박지우,20201001,제출함,2조,,"2026년 3월 20일 금요일, 오후 9:00"
+"""
+    found = received(tmp_path, MOODLE, sheet)
+    times = {found.people[label].id: time for label, time in found.handed_in.items()}
+    assert times["20191235"] == times["20191234"] == "2026년 3월 21일 토요일, 오전 9:18"
+    assert times["20201001"] == "2026년 3월 20일 금요일, 오후 9:00"
+
+
 GROUPS = """name,canvas_user_id,user_id,login_id,sections,group_name,canvas_group_id,group_id
 "하늘, 김",101,20191234,hn,A,1조,55,
 "서준, 이",102,20191235,sj,B,1조,55,

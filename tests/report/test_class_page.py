@@ -9,15 +9,8 @@ from datetime import datetime
 import pytest
 
 from grader.base.file_names import file_names
-from grader.course.feedback import (
-    Absent,
-    ClassResult,
-    Diagnosis,
-    ExerciseMark,
-    Mark,
-    Person,
-    SubmissionResult,
-)
+from grader.course.feedback import Absent, ClassResult, Diagnosis, Person, SubmissionResult
+from grader.course.marks import ExerciseMark, Mark
 from grader.report.class_page import class_page
 from tests.report import samples
 from tests.report.parsed import Parsed

@@ -10,7 +10,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from grader.base.file_names import file_names
-from grader.course.feedback import ClassResult, Feedback, Mark, Person
+from grader.course.feedback import ClassResult, Feedback, Person
+from grader.course.marks import Mark
 from grader.report.class_facts import exercises_of, lessons_of
 from grader.report.class_page import class_page
 from grader.report.mistake_map import mistake_maps

@@ -3,7 +3,8 @@
 import re
 from dataclasses import replace
 
-from grader.course.feedback import Absent, ClassResult, Mark, Person, Unread
+from grader.course.feedback import Absent, ClassResult, Person, Unread
+from grader.course.marks import Mark
 from grader.report.class_scores import scores_of, sections_of
 from tests.report import samples
 from tests.report.test_class_page import page_of, parsed

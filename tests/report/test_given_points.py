@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.course.feedback import ExerciseMark, Feedback, Mark
+from grader.course.feedback import Feedback
+from grader.course.marks import ExerciseMark, Mark
 from grader.report.write_report import write_student
 from tests.report import samples
 

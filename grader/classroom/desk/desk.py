@@ -197,9 +197,13 @@ class Desk:
             "written": [entry for entry in written if short_id in entry["ids"]],
         }
 
-    def version(self) -> int:
-        """Return a number that changes when anybody changes something at a desk."""
-        return self._changes.size()
+    def version(self) -> str:
+        """Return a text that changes when anybody changes something at a desk, or the class is graded again."""
+        try:
+            graded = (self._out / "results.json").stat().st_mtime_ns
+        except FileNotFoundError:  # being replaced
+            graded = 0
+        return f"{self._changes.size()} {graded}"
 
     # ---- changes --------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from grader.base.tables import Table
 from grader.course.feedback import ClassResult, Person, SubmissionResult
 from grader.intake.agreement import agree, is_placeholder_name
 from grader.report.plain_text import WHOLE_COMMENT, comment_lines, points, spreadsheet_cell
+from grader.report.regraded import regrade_told
 
 _SAME_FULL_MARK = 0.005
 """Difference below which two full marks are one: systems write two decimals."""
@@ -34,7 +35,7 @@ class Row:
     unread: bool = False
     """True if the submission could not be read; the score is then None, and what a system has is left as it is."""
     comments: tuple[str, ...] = ()
-    """What the instructor says, a line each."""
+    """What the instructor says, and that the work was graded again, a line each."""
 
     @property
     def shown_score(self) -> str:
@@ -76,7 +77,8 @@ def rows(result: ClassResult) -> list[Row]:
 def _row(submission: SubmissionResult, full: float) -> Row:
     """Return one student's row; `full` is the full mark of those whose own is unknown."""
     person, mark = submission.person or Person(name=submission.student), submission.mark
-    said = tuple(comment_lines(submission.comments))
+    again = regrade_told(submission)
+    said = (*([again] if again else []), *comment_lines(submission.comments))
     if submission.awaits_mark:
         return Row(submission.student, person, None, full, unread=True, comments=said)
     if mark is None:

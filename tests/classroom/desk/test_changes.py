@@ -15,7 +15,8 @@ from grader.classroom.desk.desk import Desk
 from grader.cli.class_inputs import account
 from grader.cli.desk import rules_in
 from grader.cli.instructor import mark_again
-from grader.course.feedback import Comment, Person
+from grader.course.feedback import Person
+from grader.course.marks import Comment
 from grader.gradebook.marking import marked
 from grader.report.results import from_json, write_results
 from tests.classroom.desk.running import desk_over, write_class

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from grader.course.feedback import ClassResult
 from tests.classroom.desk.pages import Opened, wait, write
-from tests.classroom.desk.running import class_of, desk_over, right, wrong
+from tests.classroom.desk.running import class_of, desk_over, right, write_class, wrong
 from tests.report import samples
 from tests.report.samples import MISSING_ZERO_GRAD, STEP_EARLY
 
@@ -156,3 +156,19 @@ def test_the_address_opened_again_in_the_same_browser_shows_the_desk(opened: Ope
     stranger = page.context.browser.new_context()
     assert stranger.new_page().goto(page.address).status == 403
     stranger.close()
+
+
+def test_a_draft_of_a_group_that_is_gone_is_kept_for_nobody(opened: Opened) -> None:
+    """Neither lost nor written to the group that takes its place: somebody takes it out, or throws it away."""
+    page = opened(shared_mistakes())
+    page.get_by_label("점수 s").fill("+1")
+    page.get_by_label("까닭이나 코멘트").fill("쓰다 만 까닭")
+    regraded = class_of(*((wrong("train_step", STEP_EARLY), right("fit")),) * 6)
+    write_class(page.report, regraded, page.report.parent / "work")
+    expect(page.locator("#lost")).to_contain_text("+1 · 쓰다 만 까닭", timeout=15_000)
+    expect(page.get_by_label("까닭이나 코멘트")).to_have_value("")
+    page.locator("#lost").get_by_role("button", name="여기에 꺼내기").click()
+    expect(page.get_by_label("까닭이나 코멘트")).to_have_value("쓰다 만 까닭")
+    expect(page.get_by_label("점수 s")).to_have_value("+1")
+    expect(page.locator("#lost")).to_be_hidden()
+    assert page.told == []

@@ -67,7 +67,8 @@ const draftKey = () => (state.person ? `student ${state.person.id}` : `${state.e
 
 // At once, before the next view is asked for: what is typed from now on is for that one.
 function leaveDraft() {
-  const typed = { score: at("score").value, text: at("text").value };
+  const typed = { score: at("score").value, text: at("text").value, title: at("title").textContent };
+  if (!state.person) Object.assign(typed, { exercise: state.exercise?.name, group: state.group?.key });
   if (!typed.score.trim() && !typed.text.trim()) return;
   drafts.set(draftKey(), typed);
   at("score").value = at("text").value = "";
@@ -80,6 +81,20 @@ function putDraftBack() {
   drafts.delete(draftKey());
   at("score").value = typed.score;
   at("text").value = typed.text;
+}
+
+// Grading again may have left no group that a draft is about: it is shown, and written to nobody, until somebody takes it.
+function showLostDrafts() {
+  const { name, groups } = state.exercise;
+  const lost = [...drafts].filter(([, d]) => d.exercise === name && !groups.some((g) => g.key === d.group));
+  at("lost").hidden = !lost.length;
+  at("lost").replaceChildren(...lost.map(([key, d]) => make("li", {}, `다시 채점해서 묶음 「${d.title}」이 없어졌어요. 쓰던 글: ${[d.score, d.text].filter(Boolean).join(" · ")} `,
+    act("여기에 꺼내기", () => { leaveDraft(); take(key); at("score").value = d.score; at("text").value = d.text; }), act("버리기", () => take(key)))));
+}
+
+function take(key) {
+  drafts.delete(key);
+  showLostDrafts();
 }
 
 // ---- views --------------------------------------------------------------------------------------------
@@ -117,6 +132,7 @@ function showRound() {
   at("round").textContent = `${seen}/${groups.length} 묶음`;
   const option = [...at("exercise").options].find((o) => o.value === state.exercise.name);
   if (option) option.textContent = option.textContent.replace(/\d+\/\d+$/, `${seen}/${groups.length}`);
+  showLostDrafts();
   showGroups();
 }
 
@@ -349,6 +365,7 @@ async function refresh() {
     showFacts();
     showRound();
   } else {
+    leaveDraft(); // before another group takes the place of the one it is about
     showRound();
     await showGroup(view.groups[0]);
     tell("다시 채점해서 보던 묶음이 없어졌어요. 첫 묶음을 보여 줘요.", true);
