@@ -109,9 +109,9 @@ class Cases(Struct, frozen=True, forbid_unknown_fields=True):
     condition: Text
     """Python expression, in names of the solution, that is true in the first case."""
     first: Text
-    """Korean sentence that is added to the explanation of a mistake in the first copy only."""
+    """Korean name of the first case, such as 「꽉 찬 구간」: feedback on a mistake in that copy only tells it."""
     second: Text
-    """The same for the second copy."""
+    """The same for the second case."""
     mistakes: tuple[str, ...]
     """Ids of the mistakes that are also looked for in one copy only."""
     inside: str = ""

@@ -82,9 +82,6 @@ def true_explanation(
     # explanation that the variant has of its own says nothing of the named one then.
     text = named.explanation(made.number) if named.id == made.mistake.id else named.explain
     has_own_text = text != named.explain
-    cases = reference.exercise.cases
-    if cases is not None and made.copy:  # also true if another twin is named, because that behaves alike
-        text = f"{text} {cases.first if made.copy == 1 else cases.second}"
     runs = ComparedRuns(
         usual=made if has_own_text else MistakeVariant(named, 0),
         made=made,
@@ -96,7 +93,14 @@ def true_explanation(
     def holds(condition: str) -> bool:
         return condition_holds(condition, runs)
 
-    return TrueText(true_text(text, holds), leading_events(text, holds))
+    explain, symptom = true_text(text, holds), leading_events(text, holds)
+    cases = reference.exercise.cases
+    if cases is None or not made.copy:
+        return TrueText(explain, symptom)
+    # This is also true if another twin is named, because that behaves alike.
+    case = cases.first if made.copy == 1 else cases.second
+    title = f"{named.title} ({case})" if len(mistake.shown_alternatives) == 1 else ""
+    return TrueText(f"{case}의 코드에만 이 실수가 있어요. {explain}", symptom, title)
 
 
 def explanations_of_combined_mistakes(combination: Combination, reference: Reference) -> tuple[str, ...]:
