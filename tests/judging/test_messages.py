@@ -93,7 +93,9 @@ def test_alternatives_and_mistakes_are_joined_as_on_the_class_page() -> None:
 
 
 def test_spaces_in_a_value_stay() -> None:
-    told = played_message("failed", Diagnosis(first_difference=replace(FIRST, got="'a  b'")), error=None, raised=False)
+    told = played_message(
+        "failed", Diagnosis(first_difference=replace(FIRST, got="'a  b'")), error=None, raised=False
+    )
     assert "내 코드: 'a  b'" in told
 
 
