@@ -127,9 +127,8 @@ def _bare_definition(source: str, name: str) -> _BareDefinition:
         if own := _own_lines(node):
             one = _indices(kept, *own)
             statements[one.start : one.stop] = [one] * len(one)
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Constant):
-            if not node.test.value and not node.orelse:
-                unused |= set(_indices(kept, node.lineno, last_line(node)))
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "False" and not node.orelse:
+            unused |= set(_indices(kept, node.lineno, last_line(node)))
     header_size = bisect_left(kept, first_line(definitions(source)[name].body[0]))
     bare = tuple(lines[number - 1] for number in kept)
     return _BareDefinition(bare, tuple(statements), frozenset(unused), header_size)

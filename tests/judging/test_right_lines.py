@@ -71,7 +71,7 @@ def test_a_line_that_moved_comes_with_its_neighbours_but_without_the_header(
 
 BLOCKS = DECORATED.replace(
     "    d = 4\n",
-    "    if d is not None:\n        clip.do_(d)\n    state = {\n        # of all\n        1: a,\n        2: b,\n    }\n",
+    "    if d is not None:\n        clip.do_(d)\n    state = {\n        # all\n        1: a,\n        2: b,\n    }\n",
 )
 
 
