@@ -7,7 +7,13 @@ import pytest
 from grader.course.feedback import Diagnosis, Feedback, FirstDifference, NamedMistake
 from grader.course.reading import load_course
 from grader.judging.assess import assess
-from grader.judging.messages import STATUS_MESSAGES, played_message, with_diagnosis, without_mistakes
+from grader.judging.messages import (
+    NOT_BEGUN_MESSAGE,
+    STATUS_MESSAGES,
+    played_message,
+    with_diagnosis,
+    without_mistakes,
+)
 from grader.judging.origin import Origin
 from grader.judging.reference import cached_reference
 from grader.judging.repair.add_repair import with_repair
@@ -24,6 +30,11 @@ FIRST = FirstDifference("SGD", "반환값", "0.4", "0.3")
 RAISES_IN_TWO_LINES = """
 def train_step(model, opt, loss_fn, xb, yb):
     raise ValueError("한 줄\\n  다음 줄")
+"""
+RAISES_WITH_A_TEXT = """
+def train_step(model, opt, loss_fn, xb, yb):
+    if xb is not None:
+        raise NotImplementedError("later")
 """
 REMEMBERS = """
 def autograd_nodes(loss, seen=set()):
@@ -53,6 +64,15 @@ def test_an_exception_of_two_lines_is_told_in_one() -> None:
     assert feedback.error == "ValueError: 한 줄\n  다음 줄"
     assert feedback.message == f"{STATUS_MESSAGES['error']} ValueError: 한 줄 다음 줄"
     assert "다음 줄" not in f"{headline(feedback).text} {headline(feedback).body}", "it is shown below"
+
+
+@pytest.mark.parametrize(("text", "begun"), [("later", True), ("", False)])
+def test_only_a_placeholder_without_a_text_says_that_nothing_is_begun(text: str, begun: bool) -> None:
+    feedback, _ = played("train_step", RAISES_WITH_A_TEXT.replace('"later"', repr(text)))
+    assert feedback.begun == begun
+    assert feedback.message == (
+        f"{STATUS_MESSAGES['error']} NotImplementedError: later" if begun else NOT_BEGUN_MESSAGE
+    )
 
 
 @pytest.mark.parametrize(
