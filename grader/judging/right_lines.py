@@ -144,9 +144,8 @@ def _own_lines(node: ast.AST) -> tuple[int, int] | None:
     if not isinstance(node, (ast.stmt, ast.ExceptHandler)) or isinstance(node, ast.Match):
         return None
     body = getattr(node, "body", None)
-    if not body:
-        return node.lineno, last_line(node)
-    return node.lineno, max(node.lineno, first_line(body[0]) - 1)
+    last = first_line(body[0]) - 1 if body else node.end_lineno or node.lineno
+    return node.lineno, max(node.lineno, last)
 
 
 def _with_gaps(bare: _BareDefinition, indices: list[int]) -> Iterator[str]:
