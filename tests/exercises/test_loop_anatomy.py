@@ -215,6 +215,17 @@ def test_a_loader_gives_the_next_epoch_only_when_one_was_gone_through() -> None:
     )
 
 
+@pytest.mark.parametrize("samples", [4, 5])
+def test_a_loader_whose_batches_are_counted_gives_the_next_epoch_too(samples: int) -> None:
+    def epoch(number: int) -> tuple[Tensor, Tensor]:
+        return torch.full((samples, 1), float(number)), torch.zeros(samples, dtype=torch.int64)
+
+    loader = epoch_loader([epoch(0), epoch(1)], batch_size=2)
+    next(iter(loader))
+    seen = [[float(xb[0]) for _, (xb, _) in zip(range(len(loader)), loader, strict=False)] for _ in range(3)]
+    assert seen == [[number] * len(loader) for number in (0.0, 1.0, 0.0)]
+
+
 def test_a_scratch_folder_takes_along_what_tempfile_made() -> None:
     """A known mistake makes a temporary folder for each checkpoint: hundreds stayed behind in /tmp."""
     before = tempfile.gettempdir()
