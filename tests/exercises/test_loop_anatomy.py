@@ -2,10 +2,12 @@
 
 import copy
 import os
+import pickle
 import tempfile
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -139,19 +141,58 @@ class Final:
         raise TypeError("no subclasses")
 
 
-def test_a_config_is_an_instance_of_the_submissions_own_class() -> None:
+class NamedValues(NamedTuple):
+    lr: float = 1.0
+
+
+class Choices(Enum):
+    LR = 1.0
+
+
+class ForgetsAmp:
+    def __getattribute__(self, name: str) -> Any:
+        return None if name == "amp_dtype" else super().__getattribute__(name)
+
+
+class Unsavable:
+    def __reduce_ex__(self, protocol: object) -> str:
+        raise TypeError("cannot be saved")
+
+
+class WithoutState:
+    def __getstate__(self) -> object:
+        raise TypeError("a mistake in TrainConfig must cost nothing elsewhere")
+
+
+OWN_CONFIGS = {
+    Slotted: True,
+    WithoutState: True,
+    Final: False,
+    NamedValues: False,
+    Choices: False,
+    ForgetsAmp: False,
+    Unsavable: False,
+    "not a class": False,
+}
+"""A submission's TrainConfig -> whether a driver's config is an instance of it."""
+
+
+@pytest.mark.parametrize("own", OWN_CONFIGS)
+def test_a_config_is_an_instance_of_the_submissions_own_class(
+    own: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def train() -> None: ...
 
-    for own in (Slotted, Final, "not a class"):
-        train.__globals__["TrainConfig"] = own
-        config = settings_for(train, Settings(lr=0.5, amp_dtype="bfloat16"))
-        assert isinstance(config, Settings)
-        assert isinstance(config, Slotted) == (own is Slotted)
-        assert (config.lr, config.amp_dtype) == (0.5, "bfloat16")
-        assert config.to_dict() == Settings(lr=0.5, amp_dtype="bfloat16").to_dict()
-        with pytest.raises(AttributeError):
-            config.lr = 1.0  # type: ignore[misc]
-    del train.__globals__["TrainConfig"]
+    monkeypatch.setitem(train.__globals__, "TrainConfig", own)
+    settings = Settings(lr=0.5, amp_dtype="bfloat16")
+    config = settings_for(train, settings)
+    assert isinstance(config, Settings)
+    assert (isinstance(own, type) and isinstance(config, own)) == OWN_CONFIGS[own]
+    assert (config.lr, config.amp_dtype) == (0.5, "bfloat16")
+    assert config.to_dict() == settings.to_dict()
+    assert pickle.loads(pickle.dumps(config)) == settings
+    with pytest.raises(AttributeError):
+        config.lr = 1.0  # type: ignore[misc]
 
 
 def test_checkpoints_are_read_with_suspicion(tmp_path: Path) -> None:
