@@ -4,8 +4,8 @@ It can import the packages that the course declares as its dependencies, those t
 dependencies of all these. Every other package is hidden, because it may contain an answer: for example, some packages
 implement SAM, which an exercise asks for. This module only lists what to hide: `bubblewrap.py _package_masks` hides it.
 
-To allow one more package, grade with `--package NAME`; or declare it as a dependency in `pyproject.toml` and install the
-course again, because the dependencies are read from what is installed.
+To allow one more package, grade with `--package NAME`; or declare it as a dependency in `pyproject.toml` and install
+the course again, because the dependencies are read from what is installed.
 """
 
 import functools

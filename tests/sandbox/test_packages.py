@@ -1,5 +1,6 @@
 """A submission finds the packages that the course declares, and those that an instructor adds."""
 
+import importlib.metadata
 import importlib.util
 import subprocess
 from pathlib import Path
@@ -8,7 +9,9 @@ import pytest
 
 from grader.sandbox.bubblewrap import bwrap_command
 from grader.sandbox.packages import is_installed, undeclared_entries
+from grader.sandbox.sandbox import Job, Sandbox
 from grader.sandbox.server_command import import_path, python_command, server_environment
+from tests.sandbox.neighbour import ONE_PROCESS, RIGHT, SEED
 
 MARK = "hanstep_not_declared"
 
@@ -62,6 +65,43 @@ def test_what_is_covered_says_that_it_is_not_there(name: str) -> None:
     done = subprocess.run(inside, env=server_environment("cpu"), capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == f"ModuleNotFoundError: No module named '{name}'"
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("name", ["pytest", "py"])
+def test_what_is_covered_does_not_look_installed(name: str) -> None:
+    """Libraries ask so, and would use what is not there."""
+    code = f"""
+import importlib.util
+from importlib import metadata
+from grader.sandbox.inside.absent_packages import leave_out_stand_ins
+leave_out_stand_ins()
+print(importlib.util.find_spec({name!r}), {name!r} in metadata.packages_distributions(), metadata.version("torch"))
+try:
+    metadata.version({name!r})
+except metadata.PackageNotFoundError:
+    import {name}
+"""
+    inside = [*bwrap_command(), *python_command(import_path(isolate=True), code)]
+    done = subprocess.run(inside, env=server_environment("cpu"), capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["None", "False", importlib.metadata.version("torch")]
+    assert done.stderr.splitlines()[-1] == f"ModuleNotFoundError: No module named '{name}'"
+
+
+@ONE_PROCESS
+@pytest.mark.sandbox
+def test_a_submission_does_not_find_what_is_covered(sandbox: Sandbox) -> None:
+    asks = """
+    import importlib.util
+    from accelerate.utils.imports import _is_package_available
+    assert importlib.util.find_spec("pytest") is None
+    assert not _is_package_available("pytest")
+    assert _is_package_available("torch")
+    opt.step()"""
+    program = RIGHT.format(name="first").replace("\n    opt.step()", asks)
+    (outcome,) = sandbox.run([Job(program, ("first",))], SEED)
+    assert outcome.trace is not None
+    assert [run.failure for run in outcome.trace.runs.values()] == [None]
 
 
 @pytest.mark.parametrize("name", ["", "no such package", "hanstep-never-installed"])
