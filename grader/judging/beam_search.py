@@ -191,7 +191,8 @@ class BeamSearch:
                     for candidate in promising
                     for extended_candidate in self._with_two_more(candidate, scenario, acting_in[scenario])
                 ]
-                if not with_pair:
+                acting = self._oracle.grouped_by_behaviour(acting_in[scenario], scenario)
+                if not with_pair and len(acting) > 1:  # pairs were tried, and took plays
                     scenarios_without_pair += 1
                 extended = self._keep_best([*with_pair, *(beam if may_leave_unexplained else ())])
             beam = extended
@@ -264,7 +265,7 @@ class BeamSearch:
 
         Pairs are tried first whose mistakes, each added alone, bring the candidate nearest to the learner's run. Of
         variants that behave alike in this scenario, the first is tried, and the others only if it agrees here but not
-        in the scenarios before.
+        in the scenarios before. Two that behave alike are never a pair: that would take as many plays again.
         """
         by_behaviour = self._oracle.grouped_by_behaviour(variants, scenario)
         progress_of_behaviour = {
@@ -276,6 +277,8 @@ class BeamSearch:
         )
         for one, other in pairs[:_MAX_PAIRS]:
             for added in product(by_behaviour[one], by_behaviour[other]):
+                if not _is_allowed([*candidate.mistakes, *added]):
+                    continue  # two variants of one mistake; another pair of these behaviours may be allowed
                 grown = self._with_added(candidate, added, scenario)
                 if grown is not None:
                     yield grown

@@ -121,6 +121,7 @@ ATTACKS_EXPECTED = {
     "hostile_base_exception": Expected(says="^Wild: "),
     "hostile_return": Expected(says="KeyboardInterrupt"),
     "hostile_streams": Expected(),
+    "replaces_when_flushed": Expected(),
     "interrupts": Expected(says="KeyboardInterrupt"),
     "own_base_exception": Expected(says="Stop: 아무도 잡지 않아요"),
     "ends_the_check": Expected(says="TimeLimit"),

@@ -204,7 +204,8 @@ def _returns(stage: Stage) -> None:
 def _again(stage: Stage) -> None:
     """Begin a second run where the file of an earlier, better run is.
 
-    A program that reads the best score from that file does not save the first score of the new run.
+    A program that reads the best score from that file does not save the first score of the new run. Both runs begin
+    with the same weights, so the score and the step in the file tell which of them has saved it.
     """
     low, middle, high, highest = _rising_scores(stage.env, 4)
     with scratch_folder() as folder:
@@ -212,7 +213,7 @@ def _again(stage: Stage) -> None:
         for name, scores in (("앞선 학습: ", [highest]), ("새 학습: ", [middle, low, high])):
             for run, weights_so_far, _ in _update_for_each(stage, path, scores):
                 when = f"{name}{len(weights_so_far)}번째 update() 뒤"
-                _record_file(stage.recorder, path, run, weights_so_far, when)
+                _record_file(stage.recorder, path, run, weights_so_far, when, with_score_and_step=True)
 
 
 @driver.scenario("ties", "같은 점수")

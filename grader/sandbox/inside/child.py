@@ -198,7 +198,8 @@ class _Player:
     """Loads program texts, and plays exercises with the text loaded last.
 
     It restores originals (see `originals`) before a driver is unpacked or played, and after each play. What was
-    replaced while a text was loaded costs nothing; what was replaced during a play makes that play fail.
+    replaced while a text was loaded, or between plays (by a thread, a `__del__` or `sys.stdout.flush`), costs nothing;
+    what was replaced during a play makes that play fail.
     """
 
     def __init__(self, objects: ServerObjects, device: str) -> None:
@@ -208,19 +209,16 @@ class _Player:
         self._program = Program({}, _FILENAME)
         self._load_error: BaseException | None = None
         """What `load_program` raised for the text loaded last; None if it raised nothing."""
-        self._is_clean = False
-        """True if no code of a submission has run since the originals were restored last."""
 
     def add_driver(self, exercise: str, parcel: bytes) -> None:
         """Unpack the driver of an exercise, and remember the originals of the modules that come with it."""
-        self._restore_unless_clean()
+        self._originals.restore()  # a replaced function would otherwise take part in the unpacking
         unpacked = self._modules.unpack(parcel)
         self._drivers[exercise] = unpacked.driver
         self._originals.remember(unpacked.modules)
 
     def load(self, source: bytes) -> None:
         """Execute a text in UTF-8 as the program to be played. If it raises an exception, `play` reports that."""
-        self._is_clean = False
         self._load_error = None
         try:
             self._program = load_program(source.decode("utf-8", "surrogatepass"))
@@ -240,23 +238,17 @@ class _Player:
         if self._load_error is not None:
             return _error_trace(self._load_error, self._program)
         try:
-            self._restore_unless_clean()
-            self._is_clean = False
-            trace = play(driver, self._program, seed=seed, device=self._device, only=only)
-            replaced = self._originals.restore()
-            self._is_clean = True
+            self._originals.restore()  # what was replaced is not reported, because it costs nothing
+            try:
+                trace = play(driver, self._program, seed=seed, device=self._device, only=only)
+            finally:
+                replaced = self._originals.restore()  # also before an exception is described
             if replaced:
                 trace = Trace(load_failure=_replacement_failure(replaced, self._modules.grader_names()))
             return to_bytes(trace)
         except BaseException as error:
             # As in `load`: nobody presses Ctrl-C here, so KeyboardInterrupt is an exception like any other.
             return _error_trace(error, self._program)
-
-    def _restore_unless_clean(self) -> None:
-        """Restore the originals if code of a submission has run since they were restored last."""
-        if not self._is_clean:
-            self._originals.restore()  # what was replaced is not reported, because it costs nothing
-        self._is_clean = True
 
 
 def _error_trace(error: BaseException, program: Program) -> bytes:

@@ -1,0 +1,69 @@
+"""Growing sets by two mistakes, with an oracle that says at once which set gives the learner's run."""
+
+from collections.abc import Iterable, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+from grader.judging.beam_search import BeamSearch
+from grader.judging.edits import MistakeVariant
+from tests.judging.examined import COURSE
+
+ONE, OTHER, THIRD = COURSE.exercise("accumulate").mistakes[:3]
+FIRST, SECOND = MistakeVariant(ONE, 0), MistakeVariant(ONE, 1)
+"""Two variants of the same mistake."""
+PARTNER, IDLE = MistakeVariant(OTHER, 0), MistakeVariant(THIRD, 0)
+
+_Behaviours = Mapping[str, Mapping[MistakeVariant, int]]
+"""Scenario -> variant that acts there -> number of its behaviour."""
+
+
+class Oracle:
+    """Answers as `AgreementOracle`; in each scenario one set of the acting variants agrees."""
+
+    charged_plays = 0
+
+    def __init__(self, behaviours: _Behaviours, agreeing: Mapping[str, set[MistakeVariant]]) -> None:
+        self._behaviours, self._agreeing = behaviours, agreeing
+
+    def acts_in(self, variant: MistakeVariant, scenario: str) -> bool:
+        return variant in self._behaviours[scenario]
+
+    def acting_subset(self, mistakes: Iterable[MistakeVariant], scenario: str) -> frozenset[MistakeVariant]:
+        return frozenset(variant for variant in mistakes if self.acts_in(variant, scenario))
+
+    def acting_subset_agrees(self, mistakes: Iterable[MistakeVariant], scenario: str) -> bool:
+        return self.acting_subset(mistakes, scenario) == self._agreeing.get(scenario)
+
+    def measure_progress(self, mistakes: Iterable[MistakeVariant], scenario: str) -> float:
+        return 0.0
+
+    def grouped_by_behaviour(
+        self, variants: Iterable[MistakeVariant], scenario: str
+    ) -> dict[int, list[MistakeVariant]]:
+        groups: dict[int, list[MistakeVariant]] = {}
+        for variant in variants:
+            groups.setdefault(self._behaviours[scenario][variant], []).append(variant)
+        return groups
+
+
+def found(behaviours: _Behaviours, agreeing: Mapping[str, set[MistakeVariant]]) -> list[set[MistakeVariant]]:
+    variants = [FIRST, PARTNER, SECOND, IDLE]
+    reference: Any = SimpleNamespace(
+        variants=variants, behaviour=lambda variant, scenario: behaviours[scenario].get(variant, 0)
+    )
+    oracle: Any = Oracle(behaviours, agreeing)
+    search = BeamSearch(reference, oracle, list(behaviours))
+    return [set(one.mistakes) for one in search.search(variants, may_leave_unexplained=True)]
+
+
+def test_a_pair_that_is_not_allowed_does_not_rule_out_the_next_of_the_same_behaviours() -> None:
+    """The first of each behaviour are two variants of one mistake."""
+    behaviours = {"sgd": {FIRST: 1, PARTNER: 1, SECOND: 2}}
+    assert {PARTNER, SECOND} in found(behaviours, {"sgd": {PARTNER, SECOND}})
+
+
+def test_scenarios_in_which_no_pair_exists_leave_the_pairs_of_others() -> None:
+    """In three of them only one behaviour acts, so no play was spent on pairs there."""
+    lonely = {name: {IDLE: 1} for name in ("a", "b", "c")}
+    behaviours = {**lonely, "sgd": {FIRST: 1, PARTNER: 2}}
+    assert {FIRST, PARTNER} in found(behaviours, {"sgd": {FIRST, PARTNER}})
