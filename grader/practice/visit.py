@@ -154,7 +154,10 @@ class Visit:
         told = zip(self.case.mistakes, self.case.explanations(), strict=True)
         # What has been mended was a mistake; in code that was pointed at, or given up, it still is one.
         tense = in_past if how == "mend" else str
-        lines = [first, *(f"{tense(mistake.title)}. {explain}" for mistake, explain in told)]
+        lines = [first]
+        if self.question is not None and how != "mark":  # who pointed at the line has chosen the symptom, too
+            lines.append(f"증상: 「{self.question.choices[self.question.answer]}」")
+        lines += [f"{tense(mistake.title)}. {explain}" for mistake, explain in told]
         if self.bug is not None:
             lines += [f"실제로는: {self.bug.cost}", self.bug.link]
         lines += gain_since(learner, before, first=False).lines
