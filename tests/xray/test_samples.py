@@ -27,17 +27,13 @@ NOT_FOUND: dict[tuple[str, str], str] = {
     ("actor_critic_4.py", "advantage-broadcast"): "told at the backward, six lines below the difference",
     ("actor_critic_4.py", "advantage-not-detached"): "no rule",
     ("char_gpt_4.py", "no-causal-mask"): "no rule",
-    ("distill_student.py", "kl-div-without-log"): "after the watch",
     ("distill_student.py", "teacher-in-train-mode"): "after the watch",
-    ("finetune_head_4.py", "require-grad-typo"): "no rule",
     ("forecast_tcn.py", "view-instead-of-transpose"): "no rule",
     ("fraud_oversample.py", "oversample-before-split"): "the rows are no batches of a loader",
-    ("gan_ring.py", "zero-grad-between-backwards"): "the two backwards are about different batches",
     ("kfold_biomarkers.py", "feature-selection-before-split"): "no rule",
     ("kfold_biomarkers.py", "model-shared-across-folds"): "no rule",
     ("swa_convnet.py", "average-without-batchnorm-buffers"): "averaged too seldom",
     ("vae_blobs_4.py", "vae-recon-mean-kl-sum"): "no rule",
-    ("warmup_transformer.py", "lr-set-on-optimizer-attribute"): "no rule",
 }
 """(file, id) of bugs that are not found yet -> why not."""
 _NEAR = 2
