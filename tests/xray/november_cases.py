@@ -28,6 +28,30 @@ for _ in range(8):
     F.binary_cross_entropy_with_logits(judge(made), one).backward()
     optimizer.step()
 """
+_AVERAGE = """import copy
+net = nn.Sequential(nn.Linear(6, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, 2))
+average = copy.deepcopy(net)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+count = 0
+for epoch in range(7):
+    net.train()
+    for part in range(4):
+        optimizer.zero_grad()
+        F.cross_entropy(net(x[part::4]), y[part::4]).backward()
+        optimizer.step()
+    if epoch > 2:
+        count += 1
+        with torch.no_grad():
+            for mean, p in zip(average.parameters(), net.parameters()):
+                mean += (p - mean) / count  # LINE
+    net.eval()
+    with torch.no_grad():
+        net(x)
+"""
+_EVALUATE = """average.eval()
+with torch.no_grad():
+    print((average(x).argmax(1) == y).float().mean().item())
+"""
 
 NOVEMBER_CASES = [
     (
@@ -112,5 +136,13 @@ for _ in range(6):
         _GAN.replace("CLEAR", "judge.zero_grad()  # BUG"),
         # Each half has a step of its own.
         _GAN.replace("CLEAR", "judge_optimizer.step()\n    judge_optimizer.zero_grad()"),
+    ),
+    (
+        "ema-without-buffers",
+        _AVERAGE.replace("LINE", "BUG") + _EVALUATE,
+        # The statistics are estimated anew, as `update_bn` does.
+        _AVERAGE
+        + "average[1].momentum = None\naverage.train()\nwith torch.no_grad():\n    average(x)\n"
+        + _EVALUATE,
     ),
 ]
