@@ -141,7 +141,10 @@ def _edits(one: str, other: str) -> int:
     for number, letter in enumerate(one, 1):
         before, row[0] = row[0], number
         for place, against in enumerate(other, 1):
-            before, row[place] = row[place], min(row[place] + 1, row[place - 1] + 1, before + (letter != against))
+            before, row[place] = (
+                row[place],
+                min(row[place] + 1, row[place - 1] + 1, before + (letter != against)),
+            )
     return row[-1]
 
 

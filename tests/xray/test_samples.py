@@ -32,7 +32,10 @@ NOT_FOUND: dict[tuple[str, str], str] = {
     ("fraud_oversample.py", "oversample-before-split"): "the rows are no batches of a loader",
     ("kfold_biomarkers.py", "feature-selection-before-split"): "no rule",
     ("kfold_biomarkers.py", "model-shared-across-folds"): "no rule",
-    ("swa_convnet.py", "average-without-batchnorm-buffers"): "told where the weights are averaged, 40 lines above",
+    (
+        "swa_convnet.py",
+        "average-without-batchnorm-buffers",
+    ): "told where the weights are averaged, 40 lines above",
     ("vae_blobs_4.py", "vae-recon-mean-kl-sum"): "no rule",
 }
 """(file, id) of bugs that are not found yet -> why not."""

@@ -102,8 +102,14 @@ def _block(place: Place) -> int | None:
     for root in _reading.nodes(place.file, ast.Module):
         for block in _reading.blocks(root):
             for one in block:
-                simple = not isinstance(one, ast.For | ast.While | ast.If | ast.With | ast.Try | ast.FunctionDef)
-                if simple and not isinstance(one, ast.ClassDef) and one.lineno <= place.line <= (one.end_lineno or 0):
+                simple = not isinstance(
+                    one, ast.For | ast.While | ast.If | ast.With | ast.Try | ast.FunctionDef
+                )
+                if (
+                    simple
+                    and not isinstance(one, ast.ClassDef)
+                    and one.lineno <= place.line <= (one.end_lineno or 0)
+                ):
                     return id(block)
     return None
 

@@ -7,7 +7,7 @@ from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.rules.moving_average import averages, mixing_line
 
 _FEWEST, _FEWEST_FROM_BIRTH = 4, 2
-"""Updates of the average; an average of a few epochs' weights has few, but then its statistics are those of no batch."""
+"""Updates of the average; fewer are enough if its statistics are those of no batch, as a new batch norm's."""
 
 
 def _find(facts: Facts) -> Iterator[Finding]:

@@ -79,7 +79,9 @@ RULES = [
     Rule(
         id="setting-beside-groups",
         severity="bug",
-        title=Said("옵티마이저의 설정이 그룹에 닿지 않았어요", "A setting never reaches the optimizer's groups"),
+        title=Said(
+            "옵티마이저의 설정이 그룹에 닿지 않았어요", "A setting never reaches the optimizer's groups"
+        ),
         lesson=None,
         find=_setting,
         late=True,
