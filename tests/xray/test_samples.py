@@ -35,7 +35,7 @@ NOT_FOUND: dict[tuple[str, str], str] = {
     (
         "swa_convnet.py",
         "average-without-batchnorm-buffers",
-    ): "told where the weights are averaged, 40 lines above",
+    ): "averaged after the watch",
     ("vae_blobs_4.py", "vae-recon-mean-kl-sum"): "no rule",
 }
 """(file, id) of bugs that are not found yet -> why not."""
