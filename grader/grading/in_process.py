@@ -5,6 +5,7 @@ Repairs are not searched here: `notebook/check.py` does that afterwards. The onl
 """
 
 import os
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import NamedTuple
@@ -16,7 +17,7 @@ from grader.course.feedback import Feedback
 from grader.grading import SEED
 from grader.grading.time_limit import time_limit
 from grader.judging.assess import assess, feedback_on_syntax_error, feedback_without_trace
-from grader.judging.messages import STATUS_MESSAGES, time_limit_message
+from grader.judging.messages import STATUS_MESSAGES, only_waited_message, time_limit_message
 from grader.judging.origin import Origin
 from grader.judging.reference import cached_reference
 from grader.observe.play import TimeLimit, play
@@ -69,6 +70,7 @@ def play_and_judge(
         KeyboardInterrupt: the learner pressed Ctrl-C.
     """
     known = cached_reference(exercise.name, seed, device)
+    begun = time.process_time()
     try:
         # Each scenario would print anew, in a notebook above the card; the trace keeps what the card shows.
         with (
@@ -78,7 +80,7 @@ def play_and_judge(
         ):
             trace = play(exercise.driver, program, seed=seed, device=device)
     except TimeLimit:
-        timeout = feedback_without_trace(exercise, "timeout", message=time_limit_message(seconds))
+        timeout = feedback_without_trace(exercise, "timeout", message=_timeout_message(seconds, begun))
         return Judged(timeout, None)
     except BaseException as error:
         # KeyboardInterrupt is the learner's own Ctrl-C and ends the check; everything else was raised by the code.
@@ -130,19 +132,31 @@ def _check_one(
     complaint = source.complaint(exercise.name)
     if complaint is not None:
         return feedback_on_syntax_error(exercise, complaint, source.name)
-    program = None
+    program, begun = None, time.process_time()
     try:
         with time_limit(seconds):
             program = load_program(source.program)
         judged = play_and_judge(exercise, program, origin, seed=seed, device=device, seconds=seconds)
         return judged.feedback
     except TimeLimit:
-        return feedback_without_trace(
-            exercise, "timeout", message=time_limit_message(seconds), file=source.name
-        )
+        message = _timeout_message(seconds, begun)
+        return feedback_without_trace(exercise, "timeout", message=message, file=source.name)
     finally:
         if program is not None:
             program.unload()
+
+
+def _timeout_message(seconds: float, begun: float) -> str:
+    """Return the message for code that was stopped after `seconds` of wall time.
+
+    If this process was at work for less than half of them, the code may only have waited, as in `input()`.
+
+    Args:
+        seconds: the limit.
+        begun: `time.process_time()` when the code was started.
+    """
+    ran_on = time.process_time() - begun > seconds / 2
+    return time_limit_message(seconds) if ran_on else only_waited_message(seconds)
 
 
 @contextmanager

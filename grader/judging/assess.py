@@ -153,13 +153,18 @@ def feedback_on_syntax_error(exercise: Exercise, complaint: Complaint, file: str
 def _has_not_begun(exercise: Exercise, trace: Trace, verdict: Verdict, origin: Origin) -> bool:
     """Return True if the learner has not begun the exercise.
 
-    This holds if the function's own `raise NotImplementedError`, which the starter has, ended it, and there was no
-    event in any scenario. Otherwise, it holds if the body of the function, or of every method of a class, has no
-    statement of the learner's own.
+    This holds if the function's own `raise NotImplementedError` without a text, which the starter has, ended it, and
+    there was no event in any scenario. Otherwise, it holds if the body of the function, or of every method of a class,
+    has no statement of the learner's own.
     """
     definition = definition_of(origin.source, exercise.name)
     failure = verdict.failure
-    raised_as_starter = failure is not None and failure.own and failure.type == "NotImplementedError"
+    raised_as_starter = (
+        failure is not None
+        and failure.own
+        and failure.type == "NotImplementedError"
+        and not failure.message.strip()
+    )
     # In a class, one method may be left as it was handed out while others are written.
     if raised_as_starter and not isinstance(definition, ast.ClassDef):
         return not any(run.events for run in trace.runs.values())

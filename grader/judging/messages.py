@@ -1,17 +1,20 @@
 """Word `Feedback.message`, the one-line Korean summary in results.json.
 
 `assess` asks for the message of a function that was played (`played_message`). For one that was not, or not to its end,
-the modules of `grading/` pass a message to `assess.feedback_without_trace`: that for another reason is added here,
-beside `time_limit_message`. The cards are worded in `report/words.py`.
+the modules of `grading/` call `assess.feedback_without_trace`, mostly with a message: that for another reason is added
+here, beside `time_limit_message`. For one that is missing, they pass none; for code that does not parse,
+`assess.feedback_on_syntax_error` passes the complaint. The cards are worded in `report/words.py`.
 
-A message that tells the exception ends in it, with spaces for its line breaks: `report/words.py headline` cuts it off
-there.
+What `report/words.py` reads out of a message: `headline` makes its first sentence, up to the first full stop that a
+space follows, the card's headline, and the rest the text below it. A message that tells the exception ends in it, with
+spaces for its line breaks, and `headline` cuts it off there. `next_step` advises on loops where it ends in
+`ENDLESS_LOOP`.
 """
 
 from dataclasses import replace
 
 from grader.course.feedback import Diagnosis, Feedback, FirstDifference, Status
-from grader.observe.wording import one_of
+from grader.observe.wording import ENDLESS_LOOP, one_of
 
 STATUS_MESSAGES: dict[Status, str] = {
     "passed": "통과했어요.",
@@ -26,8 +29,9 @@ STATUS_MESSAGES: dict[Status, str] = {
 }
 """The usual message of each status, one or two sentences; an exception or a detail may follow it.
 
-`played_message` takes it for a function of which nothing better is known. It is also the default of
-`assess.py feedback_without_trace`, whose callers often know more and pass another message, such as those below.
+Each begins the message of a function that raised (`played_message`), and is the whole one where nothing better is
+known. It is also the default of `assess.py feedback_without_trace`, whose callers often know more and pass another
+message. They always do for `timeout` (one of those below) and `unreadable` (the files and their faults).
 """
 NOT_BEGUN_MESSAGE = "아직 시작하지 않았어요. 함수 안을 채운 다음 다시 확인해 보세요."
 """Message for a function whose body the learner has not begun to write."""
@@ -49,11 +53,11 @@ def without_mistakes(feedback: Feedback) -> Feedback:
 
 
 def played_message(status: Status, diagnosis: Diagnosis, *, error: str | None, raised: bool) -> str:
-    """Return the message for a function that was played and is begun.
+    """Return the message for a function that was played; for one that is not begun, `assess` puts another in its place.
 
-    It tells the first that is known of these: the named mistakes, a signature that differs (with the exception), the
-    exception (or that the starter's `raise` is left), the first difference, the status. The rest of a diagnosis, such
-    as a repair, is left to cards.
+    It tells the first that is known of these: the named mistakes (with an exception that they do not explain), a
+    signature that differs (with the exception), the exception (or that the starter's `raise`, which has no text, is
+    left), the first difference, the status. The rest of a diagnosis, such as a repair, is left to cards.
 
     Args:
         status: the function's status.
@@ -62,31 +66,32 @@ def played_message(status: Status, diagnosis: Diagnosis, *, error: str | None, r
         raised: see `Feedback`.
     """
     first = diagnosis.first_difference
+    shown_error = " ".join((error or "").split())
     if diagnosis.mistakes:
-        message = _titles_of_mistakes(diagnosis)
+        message = _titles_of_mistakes(diagnosis, shown_error)
     elif diagnosis.signature:
-        message = f"{diagnosis.signature}. {error or ''}"
-    elif raised and error is not None and error.startswith("NotImplementedError:"):
+        message = f"{diagnosis.signature}. {shown_error}"
+    elif raised and shown_error == "NotImplementedError:":
         message = "`raise NotImplementedError` 줄이 남아 있어요. 다 썼으면 그 줄을 지우고 다시 확인해 보세요."
-    elif error is not None:
-        message = f"{STATUS_MESSAGES[status]} {error}"
+    elif shown_error:
+        message = f"{STATUS_MESSAGES[status]} {shown_error}"
     else:
         message = STATUS_MESSAGES[status] if first is None else _difference_in_one_line(first)
-    return " ".join(message.split())
+    return " ".join(message.splitlines()).strip()
 
 
 def time_limit_message(seconds: float) -> str:
-    """Return the message for code that ran longer than its limit of processor or wall time.
+    """Return the message for code that ran on until its time was used up.
 
     It is processor time where a sandbox plays the code, and wall time where `grading/in_process.py` does.
     """
-    return f"{seconds:g}초 안에 끝나지 않아 멈췄어요. 끝나지 않는 반복이 있는지 확인해 보세요."
+    return f"{seconds:g}초 안에 끝나지 않아 멈췄어요. {ENDLESS_LOOP}"
 
 
 def only_waited_message(seconds: float) -> str:
-    """Return the message for code that reached its limit of wall time, but not that of processor time.
+    """Return the message for code that reached its limit of wall time, but used little processor time.
 
-    Such code waits, as in `sleep`, or the machine is so busy that it got little processor time.
+    Such code waits, as in `sleep`, or the machine is so busy that it got little of it.
     """
     return (
         f"{seconds:g}초를 기다려도 끝나지 않아 멈췄어요. "
@@ -99,18 +104,15 @@ def no_time_left_message(seconds: float) -> str:
     return f"앞의 연습 문제들이 제출물 하나의 제한 시간 {seconds:g}초를 다 써서 실행하지 못했어요."
 
 
-def _titles_of_mistakes(diagnosis: Diagnosis) -> str:
-    """Return the titles of the named mistakes, followed by a remark if they leave something unexplained."""
-    if len(diagnosis.mistakes) == 1:
-        titles = one_of(diagnosis.mistakes[0].titles)
-    else:
-        titles = ", ".join(_quoted_titles(mistake.titles) for mistake in diagnosis.mistakes)
+def _titles_of_mistakes(diagnosis: Diagnosis, error: str) -> str:
+    """Return the titles of the named mistakes, joined as in `report/words.py summary`, and what they leave unexplained.
+
+    That is the exception, or else a remark.
+    """
+    titles = " + ".join(one_of(mistake.titles) for mistake in diagnosis.mistakes)
+    if diagnosis.exception_apart and error:
+        return f"예외가 나요. 그리고 {titles}. {error}"
     return f"{titles} (그 밖에 다른 점이 더 있어요)" if diagnosis.unexplained else titles
-
-
-def _quoted_titles(titles: tuple[str, ...]) -> str:
-    """Return the title of one mistake, or those of twins, each in quotation marks: a title is a whole sentence."""
-    return f"「{titles[0]}」" if len(titles) == 1 else one_of(titles)
 
 
 def _difference_in_one_line(first: FirstDifference) -> str:

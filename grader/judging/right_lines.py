@@ -3,16 +3,18 @@
 Example: `no-division` turns `loss = loss_fn(logits, yb) / len(window)` into `loss = loss_fn(logits, yb)`. The right
 line is the former.
 
-The third hint of a page (`report/hold_back.py`) shows these lines. If no edit of the learner's own code was found, the
-last step of `hint` (`report/hint_ladder.py`) shows the line if it is the only one and can stand in the learner's code
-as it is. `uncalled.py` looks for method calls in `changed_lines`, which are all of them. Nothing here reads the
-learner's program; its edits are made in `repair/`. To show something else of the solution, or more: `right_lines` and
-`_MAX_LINES`.
+`assess.py` puts these lines into the diagnosis, and `report/results.py` writes them into `results.json`. The third hint
+of a page (`report/hold_back.py`) shows them. If no edit of the learner's own code was found, the last step of `hint`
+(`report/hint_ladder.py`) shows the line if it is the only one and can stand in the learner's code as it is.
+`repair/add_repair.py` finds by them the step of a repair that inserts what a mistake lacks. `uncalled.py` looks for
+method calls in `changed_lines`, which are not cut short. Nothing here reads the learner's program; its edits are made
+in `repair/`. To show something else of the solution, or more: `right_lines` and `_MAX_LINES`.
 """
 
 import ast
 import io
 import tokenize
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
@@ -26,8 +28,8 @@ from grader.judging.solution import exercise_source
 from grader.submission.syntax import DEFINITIONS, definitions, first_line, last_line
 
 _MAX_LINES = 4
-"""Maximum number of lines that are shown; more would be the answer."""
-_GAP = "..."
+"""Maximum number of lines that are shown: an absolute limit, which is the whole answer of a short exercise."""
+GAP = "..."
 """Stands between two lines that are not neighbours in the bare solution."""
 
 
@@ -36,6 +38,10 @@ class _BareDefinition:
     """The lines of a definition without docstrings, comments and empty lines."""
 
     lines: tuple[str, ...]
+    statements: tuple[range, ...]
+    """For each line, the indices of the statement that it is a part of; of a block, only the head is one statement."""
+    unused: frozenset[int]
+    """Indices of the lines of each `if False:` without `else`, its head included."""
     header_size: int
     """Number of lines before the body: decorators, and the `def` or `class` with all its parameters."""
 
@@ -44,8 +50,9 @@ def right_lines(exercise: Exercise, mistake: ExplainedMistake) -> tuple[str, ...
     """Return the solution's lines where the mistake's program differs.
 
     If each of them also occurs somewhere in that program (it was moved, or one of several equal lines is gone), their
-    neighbours come with them, because the lines alone would not show where they belong. Docstrings, comments and empty
-    lines are left out, and `...` stands between lines that are not neighbours in what remains.
+    neighbours come with them, because the lines alone would not show where they belong. Of a statement of several
+    lines, all come. Docstrings, comments and empty lines are left out, and `...` stands between lines that are not
+    neighbours in what remains.
 
     Empty if the mistake only adds lines or changes no code, if there would be more than `_MAX_LINES`, or if feedback
     shows other mistakes that behave alike beside it (`shown_alternatives`).
@@ -54,18 +61,20 @@ def right_lines(exercise: Exercise, mistake: ExplainedMistake) -> tuple[str, ...
         return ()
     right, wrong = _right_and_wrong(exercise, mistake)
     shown = _changed_indices(right, wrong)
-    if {right.lines[index].strip() for index in shown} <= {line.strip() for line in wrong.lines}:
+    used = {line.strip() for index, line in enumerate(wrong.lines) if index not in wrong.unused}
+    if {right.lines[index].strip() for index in shown} <= used:
         beside = {index + step for index in shown for step in (-1, 1)}
         # The header tells nothing about where a line belongs.
         shown = shown | {index for index in beside if right.header_size <= index < len(right.lines)}
+    shown = frozenset(part for index in shown for part in right.statements[index])
     return tuple(_with_gaps(right, sorted(shown))) if len(shown) <= _MAX_LINES else ()
 
 
 def changed_lines(exercise: Exercise, mistake: ExplainedMistake) -> list[str]:
     """Return all lines of the solution that the mistake's program lacks when the two are aligned.
 
-    Unlike `right_lines`, this returns any number of lines, never their neighbours, and also if other mistakes behave
-    alike.
+    Unlike `right_lines`, this returns any number of lines, never their neighbours or the rest of their statement, and
+    also if other mistakes behave alike.
     """
     right, wrong = _right_and_wrong(exercise, mistake)
     return [right.lines[index] for index in sorted(_changed_indices(right, wrong))]
@@ -83,33 +92,67 @@ def _right_and_wrong(
 
 @cache
 def _changed_indices(right: _BareDefinition, wrong: _BareDefinition) -> frozenset[int]:
-    """Return the indices of the lines of `right` that `wrong` lacks when the two are aligned."""
+    """Return the indices of the lines of `right` that `wrong` lacks when the two are aligned.
+
+    Many mistakes are written as edits that put `if False:` in place of a condition. So `wrong` also lacks what stands
+    under it.
+    """
     matcher = SequenceMatcher(None, right.lines, wrong.lines, autojunk=False)
-    changes = [(start, end) for kind, start, end, _, _ in matcher.get_opcodes() if kind != "equal"]
-    return frozenset(index for start, end in changes for index in range(start, end))
+    alike = {
+        block.a + offset
+        for block in matcher.get_matching_blocks()
+        for offset in range(block.size)
+        if block.b + offset not in wrong.unused
+    }
+    return frozenset(range(len(right.lines))) - alike
 
 
 @cache
 def _bare_definition(source: str, name: str) -> _BareDefinition:
-    """Return the definition of `name` in a source without docstrings, comments and empty lines."""
+    """Return a source as lines, without docstrings, comments and empty lines; it holds the definition of `name`."""
     lines = source.split("\n")
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             row, column = token.start
             lines[row - 1] = lines[row - 1][:column].rstrip()
-    for node in ast.walk(ast.parse(source)):
+    nodes = list(ast.walk(ast.parse(source)))
+    for node in nodes:
         if isinstance(node, DEFINITIONS) and ast.get_docstring(node) is not None:
             first, last = node.body[0].lineno, last_line(node.body[0])
             lines[first - 1 : last] = [""] * (last - first + 1)
-    header = lines[: first_line(definitions(source)[name].body[0]) - 1]
-    return _BareDefinition(tuple(filter(str.strip, lines)), len(list(filter(str.strip, header))))
+    kept = [number for number, line in enumerate(lines, 1) if line.strip()]
+    statements = [range(index, index + 1) for index in range(len(kept))]
+    unused: set[int] = set()
+    for node in nodes:
+        if own := _own_lines(node):
+            one = _indices(kept, *own)
+            statements[one.start : one.stop] = [one] * len(one)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "False" and not node.orelse:
+            unused |= set(_indices(kept, node.lineno, last_line(node)))
+    header_size = bisect_left(kept, first_line(definitions(source)[name].body[0]))
+    bare = tuple(lines[number - 1] for number in kept)
+    return _BareDefinition(bare, tuple(statements), frozenset(unused), header_size)
+
+
+def _indices(kept: list[int], first: int, last: int) -> range:
+    """Return the indices in `kept`, numbers of lines in order, of the lines from `first` to `last`."""
+    return range(bisect_left(kept, first), bisect_right(kept, last))
+
+
+def _own_lines(node: ast.AST) -> tuple[int, int] | None:
+    """Return the first and last line of a statement, or of the head of a block; None for any other node."""
+    if not isinstance(node, (ast.stmt, ast.ExceptHandler)) or isinstance(node, ast.Match):
+        return None
+    body = getattr(node, "body", None)
+    last = first_line(body[0]) - 1 if body else node.end_lineno or node.lineno
+    return node.lineno, max(node.lineno, last)
 
 
 def _with_gaps(bare: _BareDefinition, indices: list[int]) -> Iterator[str]:
-    """Yield these lines without their common indentation, and `_GAP` between those that are not neighbours."""
+    """Yield these lines without their common indentation, and `GAP` between those that are not neighbours."""
     lines = dedent("\n".join(bare.lines[index] for index in indices)).splitlines()
     for number, line in enumerate(lines):
         if number > 0 and indices[number] > indices[number - 1] + 1:
             indentation = line[: len(line) - len(line.lstrip())]
-            yield indentation + _GAP
+            yield indentation + GAP
         yield line

@@ -1,7 +1,8 @@
 """Tell the recorder of calls for which torch has no hook: backward passes, clipping, methods of single objects.
 
-`recorder.py` uses all three functions, `notebook/microscopy/recording.py` the first and the last. To note another
-function of torch, add it to `targets` in `noted_calls`, and its kind to `trace.py Event.kind`.
+`recorder.py` uses all three functions, `notebook/microscopy/recording.py` the first and the last, and the driver of
+`train_step_extras` the last. To note another function of torch, add it to `targets` in `noted_calls`, and its kind to
+`trace.py Event.kind`.
 """
 
 import builtins

@@ -14,6 +14,10 @@ by it."""
 AFTER_THE_CALL = "함수가 돌려준 값이나 남긴 상태로"
 """Beginning of the message of an exception that a driver met after the learner's function had ended."""
 
+ENDLESS_LOOP = "끝나지 않는 반복이 있는지 확인해 보세요."
+"""End of the message for code that used up its time running; only where a message ends in it do reports advise on
+loops."""
+
 RETURN_TYPES = "반환 타입"
 """Name of the fact that lists the type names of what was returned; for a list, its own type and then its items'."""
 

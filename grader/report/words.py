@@ -19,7 +19,7 @@ from grader.course.feedback import (
     SubmissionResult,
 )
 from grader.course.marks import ExerciseMark
-from grader.observe.wording import one_of, with_particle
+from grader.observe.wording import ENDLESS_LOOP, one_of, with_particle
 from grader.report.exceptions.advice import advise
 from grader.report.plain_text import clean, mark_points, one_line, points
 
@@ -244,7 +244,8 @@ def next_step(feedback: Feedback) -> str:
         return _AS_THE_EXERCISE_WRITES_IT
     if feedback.status == "error":
         return _after_exception(feedback)
-    return NEXT_STEPS[feedback.status]
+    may_not_loop = feedback.status == "timeout" and not feedback.message.endswith(ENDLESS_LOOP)
+    return "" if may_not_loop else NEXT_STEPS[feedback.status]
 
 
 def _beside_mistakes(feedback: Feedback) -> str:
@@ -269,9 +270,8 @@ def place_beside_exception(feedback: Feedback) -> str:
 def _after_exception(feedback: Feedback) -> str:
     if feedback.error is None:  # no exception: the code does not parse, and the message says what to do
         return ""
-    if feedback.raised:
-        is_placeholder = feedback.error.startswith("NotImplementedError")  # the headline tells it
-        return "" if is_placeholder else _AFTER_A_RAISE
+    if feedback.raised:  # of a placeholder, the headline tells
+        return "" if feedback.error.strip() == "NotImplementedError:" else _AFTER_A_RAISE
     return advise(feedback.error, feedback.source_line) or NEXT_STEPS["error"]
 
 

@@ -127,6 +127,7 @@ def bwrap_command(device: str = "cpu", added_packages: Sequence[str] = ()) -> li
     arguments += _package_masks(added_packages)
     for part in _PARTS_INSIDE:
         arguments += ["--ro-bind", str(GRADER_PACKAGE / part), str(IMPORT_ROOT_INSIDE / "grader" / part)]
+    arguments += ["--ro-bind", str(asset_path("absent_package")), str(IMPORT_ROOT_INSIDE / "absent_package")]
     if device != "cpu":
         for node in (*sorted(Path("/dev").glob("nvidia*")), *Path("/dev").glob("dxg")):  # dxg: under WSL
             arguments += ["--dev-bind", str(node), str(node)]
@@ -182,6 +183,7 @@ def _package_masks(added_packages: Sequence[str]) -> list[str]:
     """Return the arguments that cover every package which submissions may not import with a stand-in.
 
     The stand-in (`assets/absent_package`) raises the ModuleNotFoundError that an import of a missing package raises.
+    In the server, `inside/absent_packages.py` keeps it from being found at all.
 
     Args:
         added_packages: installed packages that submissions may import beside those of the course.

@@ -166,6 +166,8 @@ class Child:
         """Program text of the last `load` if that succeeded; None before the first, and while one is going on."""
         self._running_source = ""
         """Program text of the last `load`, successful or not, to which reported acts belong."""
+        self._act_count = 0
+        """Number of acts reported since a program text was sent last."""
         self.suspicious_acts: dict[str, list[SuspiciousAct]] = {}
         """Program text -> the acts that `inside/suspicious_acts.py` reported while it ran."""
         self._lifetime_cpu_seconds = limits.cpu_seconds * exercise_count
@@ -218,7 +220,7 @@ class Child:
             NoAnswer: the child has ended, or must be closed.
         """
         self.source, self._running_source = None, source
-        self._printed = 0
+        self._printed = self._act_count = 0
         self._send({"op": "load"}, _encoded(source), executes_submission=True)
         self._wait_for({"event": "loaded"}, self._limits.seconds)
         self.source = source
@@ -254,6 +256,8 @@ class Child:
         # be taken for the answer to the next attempt.
         header["number"] = self._attempt_count
         header["cpu_seconds"] = cpu_seconds
+        if source is not None:
+            self._act_count = 0
         return self._request_trace(header, b"" if source is None else _encoded(source))
 
     @property
@@ -353,8 +357,9 @@ class Child:
         act, line = header.get("act"), header.get("line")
         if header.get("event") != "suspicious_act" or not isinstance(act, str) or not isinstance(line, int):
             raise UnexpectedFrame
-        if sum(map(len, self.suspicious_acts.values())) >= MAX_ACT_REPORTS:
+        if self._act_count >= MAX_ACT_REPORTS:
             raise UnexpectedFrame
+        self._act_count += 1
         acts = self.suspicious_acts.setdefault(self._running_source, [])
         acts.append(SuspiciousAct(act[:_MAX_ACT_CHARS], int(line)))
 

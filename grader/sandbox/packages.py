@@ -4,7 +4,8 @@ It can import the packages that the course declares as its dependencies, those t
 dependencies of all these. Every other package is hidden, because it may contain an answer: for example, some packages
 implement SAM, which an exercise asks for. This module only lists what to hide: `bubblewrap.py _package_masks` hides it.
 
-To allow one more package, declare it as a dependency in `pyproject.toml`, or grade with `--package NAME`.
+To allow one more package, grade with `--package NAME`; or declare it as a dependency in `pyproject.toml` and install
+the course again, because the dependencies are read from what is installed.
 """
 
 import functools
@@ -12,6 +13,9 @@ import re
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
 
 _COURSE_DISTRIBUTION = "hanstep"
 """Name of the course's own distribution (what pip calls a package)."""
@@ -53,36 +57,47 @@ def _is_importable(path: Path) -> bool:
 @functools.cache
 def _entries_with_dependencies(distribution: str) -> frozenset[str]:
     """Return the names of the files and folders that a distribution and all its dependencies put in `site-packages`."""
-    pending, seen = [distribution], set()
+    course_extras = frozenset({_LESSON_EXTRA}) if distribution == _COURSE_DISTRIBUTION else frozenset()
+    pending: list[tuple[str, frozenset[str]]] = [(distribution, course_extras)]
+    seen: set[tuple[str, frozenset[str]]] = set()
     names: set[str] = set()
     while pending:
-        name = re.sub(r"[-_.]+", "-", pending.pop()).lower()  # different spellings name the same distribution
-        if name in seen:
+        spelled, extras = pending.pop()
+        name = canonicalize_name(spelled)  # different spellings name the same distribution
+        if (name, extras) in seen:
             continue
-        seen.add(name)
+        seen.add((name, extras))
         try:
             installed = metadata.distribution(name)
-        except metadata.PackageNotFoundError:  # for example a dependency on other platforms only
+        except metadata.PackageNotFoundError:
             continue
         names |= _entries_of(installed, name)
-        pending += _dependencies(installed, extra=_LESSON_EXTRA if name == _COURSE_DISTRIBUTION else None)
+        pending += _dependencies(installed, extras)
     return frozenset(names)
 
 
-def _dependencies(distribution: metadata.Distribution, *, extra: str | None) -> list[str]:
-    """Return the names of a distribution's dependencies.
+def _dependencies(
+    distribution: metadata.Distribution, extras: frozenset[str]
+) -> list[tuple[str, frozenset[str]]]:
+    """Return the names of a distribution's dependencies on this machine, each with the extras that it is needed with.
 
     Args:
         distribution: metadata of an installed package.
-        extra: name of the extra whose optional dependencies are included; None: none of them.
+        extras: names of the extras whose optional dependencies are included.
     """
-    names = []
-    for requirement in distribution.requires or ():
-        needed_for = re.search(r"""extra\s*==\s*['"]([^'"]+)""", requirement)
-        name = re.match(r"[\w.-]+", requirement)
-        if name is not None and (needed_for is None or needed_for[1] == extra):
-            names.append(name[0])
-    return names
+    found = []
+    for line in distribution.requires or ():
+        try:
+            requirement = Requirement(line)
+        except InvalidRequirement:  # in an old package: `name>=1.*`
+            name = re.match(r"[\w.-]+", line)
+            if name is not None and "extra" not in line:
+                found.append((name[0], frozenset[str]()))
+            continue
+        marker = requirement.marker
+        if marker is None or any(marker.evaluate({"extra": extra}) for extra in ("", *extras)):
+            found.append((requirement.name, frozenset(requirement.extras)))
+    return found
 
 
 def _entries_of(distribution: metadata.Distribution, name: str) -> set[str]:

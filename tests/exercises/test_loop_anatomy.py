@@ -2,10 +2,12 @@
 
 import copy
 import os
+import pickle
 import tempfile
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -139,19 +141,58 @@ class Final:
         raise TypeError("no subclasses")
 
 
-def test_a_config_is_an_instance_of_the_submissions_own_class() -> None:
+class NamedValues(NamedTuple):
+    lr: float = 1.0
+
+
+class Choices(Enum):
+    LR = 1.0
+
+
+class ForgetsAmp:
+    def __getattribute__(self, name: str) -> Any:
+        return None if name == "amp_dtype" else super().__getattribute__(name)
+
+
+class Unsavable:
+    def __reduce_ex__(self, protocol: object) -> str:
+        raise TypeError("cannot be saved")
+
+
+class WithoutState:
+    def __getstate__(self) -> object:
+        raise TypeError("a mistake in TrainConfig must cost nothing elsewhere")
+
+
+OWN_CONFIGS = {
+    Slotted: True,
+    WithoutState: True,
+    Final: False,
+    NamedValues: False,
+    Choices: False,
+    ForgetsAmp: False,
+    Unsavable: False,
+    "not a class": False,
+}
+"""A submission's TrainConfig -> whether a driver's config is an instance of it."""
+
+
+@pytest.mark.parametrize("own", OWN_CONFIGS)
+def test_a_config_is_an_instance_of_the_submissions_own_class(
+    own: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def train() -> None: ...
 
-    for own in (Slotted, Final, "not a class"):
-        train.__globals__["TrainConfig"] = own
-        config = settings_for(train, Settings(lr=0.5, amp_dtype="bfloat16"))
-        assert isinstance(config, Settings)
-        assert isinstance(config, Slotted) == (own is Slotted)
-        assert (config.lr, config.amp_dtype) == (0.5, "bfloat16")
-        assert config.to_dict() == Settings(lr=0.5, amp_dtype="bfloat16").to_dict()
-        with pytest.raises(AttributeError):
-            config.lr = 1.0  # type: ignore[misc]
-    del train.__globals__["TrainConfig"]
+    monkeypatch.setitem(train.__globals__, "TrainConfig", own)
+    settings = Settings(lr=0.5, amp_dtype="bfloat16")
+    config = settings_for(train, settings)
+    assert isinstance(config, Settings)
+    assert (isinstance(own, type) and isinstance(config, own)) == OWN_CONFIGS[own]
+    assert (config.lr, config.amp_dtype) == (0.5, "bfloat16")
+    assert config.to_dict() == settings.to_dict()
+    assert pickle.loads(pickle.dumps(config)) == settings
+    with pytest.raises(AttributeError):
+        config.lr = 1.0  # type: ignore[misc]
 
 
 def test_checkpoints_are_read_with_suspicion(tmp_path: Path) -> None:
@@ -213,6 +254,17 @@ def test_a_loader_gives_the_next_epoch_only_when_one_was_gone_through() -> None:
     assert torch.equal(torch.get_rng_state(), state), (
         "going through it must not draw from the global generator"
     )
+
+
+@pytest.mark.parametrize("samples", [4, 5])
+def test_a_loader_whose_batches_are_counted_gives_the_next_epoch_too(samples: int) -> None:
+    def epoch(number: int) -> tuple[Tensor, Tensor]:
+        return torch.full((samples, 1), float(number)), torch.zeros(samples, dtype=torch.int64)
+
+    loader = epoch_loader([epoch(0), epoch(1)], batch_size=2)
+    next(iter(loader))
+    seen = [[float(xb[0]) for _, (xb, _) in zip(range(len(loader)), loader, strict=False)] for _ in range(3)]
+    assert seen == [[number] * len(loader) for number in (0.0, 1.0, 0.0)]
 
 
 def test_a_scratch_folder_takes_along_what_tempfile_made() -> None:

@@ -12,6 +12,9 @@ from torch import Tensor, nn
 from grader.exercises.several_processes._group import groups_of
 from grader.exercises.several_processes._ranks import Deadlock, several_ranks
 from grader.exercises.several_processes._replica import Replica
+from grader.judging.compare_runs import find_difference
+from grader.judging.first_difference import describe_first_difference
+from grader.judging.reference import cached_reference
 
 
 def on_ranks(function: Callable[[Any], Any], size: int = 2) -> list[Any]:
@@ -189,6 +192,27 @@ def test_lists_that_do_not_fit_are_refused_as_by_torch() -> None:
     ):
         with pytest.raises(error, match=words):
             on_ranks(function)
+
+
+NONE_DIFFERS = {
+    "none-stays-none": ("none-on-one", "rank 1의 그레이디언트 (세 번째)", "None", "텐서"),
+    "frozen-gets-gradient": ("frozen", "rank 0의 그레이디언트 (첫 번째)", "텐서", "None"),
+    "sum-not-mean": ("two-ranks", "rank 0의 그레이디언트", "3.23429", "1.61714"),
+}
+"""Mistake -> scenario in which it shows, what is said to differ there, the mistake's value, the solution's value."""
+
+
+@pytest.mark.parametrize("mistake", NONE_DIFFERS)
+def test_a_gradient_that_is_none_is_told_as_none_and_not_as_zero(mistake: str) -> None:
+    its = cached_reference("all_reduce_mean_", 0)
+    scenario_name, *told = NONE_DIFFERS[mistake]
+    variant = next(variant for variant in its.variants if variant.mistake.id == mistake)
+    wrong, right = its.run_with_mistakes((variant,), scenario_name), its.solution_run(scenario_name)
+    scenario = its.exercise.driver[scenario_name]
+    first = find_difference(wrong, right, scenario.atol)
+    assert first is not None
+    described = describe_first_difference(scenario, first, wrong, right)
+    assert [described.what, described.got, described.expected] == told
 
 
 def _real_rank(rank: int, folder: Path, run: Callable[[Any, Callable[[nn.Module], Any]], Tensor]) -> None:

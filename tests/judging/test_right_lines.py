@@ -34,9 +34,9 @@ def train_step(
 '''
 
 
-def shown_for(monkeypatch: pytest.MonkeyPatch, wrong: str) -> tuple[str, ...]:
-    """Return the right lines if `wrong` is the program of a mistake, and `DECORATED` the solution."""
-    monkeypatch.setattr(module, "exercise_source", lambda exercise: DECORATED)
+def shown_for(monkeypatch: pytest.MonkeyPatch, wrong: str, right: str = DECORATED) -> tuple[str, ...]:
+    """Return the right lines if `wrong` is the program of a mistake, and `right` the solution."""
+    monkeypatch.setattr(module, "exercise_source", lambda exercise: right)
     monkeypatch.setattr(module, "variant_source", lambda exercise, variant: wrong)
     return right_lines(EXERCISE, a_mistake(EXERCISE))
 
@@ -67,6 +67,33 @@ def test_a_line_that_moved_comes_with_its_neighbours_but_without_the_header(
     assert shown_for(monkeypatch, moved) == ("a = 1", "b = 2", 'c = "# no comment"')
     first = DECORATED.replace("    a = 1  # why\n", "").replace("    d = 4\n", "    d = 4\n    a = 1\n")
     assert shown_for(monkeypatch, first) == ("a = 1", "b = 2")
+
+
+BLOCKS = DECORATED.replace(
+    "    d = 4\n",
+    "    if d is not None:\n        clip.do_(d)\n    state = {\n        # all\n        1: a,\n        2: b,\n    }\n",
+)
+
+
+def test_what_stands_under_if_false_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = BLOCKS.replace("if d is not None", "if False")
+    assert shown_for(monkeypatch, wrong, BLOCKS) == ("if d is not None:", "    clip.do_(d)")
+    program = "def train_step(model, opt):\n    clip.do_\n"
+    assert unmade_call(EXERCISE, a_mistake(EXERCISE), Origin(None, program)) is not None
+
+
+def test_a_statement_of_several_lines_is_shown_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = ("state = {", "    1: a,", "    2: b,", "}")
+    for old, new in (("state = {", "gone = {"), ("        2: b,\n", ""), ("1: a", "1: b")):
+        assert shown_for(monkeypatch, BLOCKS.replace(old, new), BLOCKS) == whole
+    longer = BLOCKS.replace("2: b,\n", "2: b,\n        3: a,\n")
+    assert shown_for(monkeypatch, longer.replace("1: a", "1: b"), longer) == ()
+    head = DECORATED.replace("    opt,\n", "")
+    assert shown_for(monkeypatch, head.replace("    model,\n", ""), head) == (
+        "def train_step(",
+        "    model,",
+        "):",
+    )
 
 
 def test_a_mistake_that_only_adds_and_one_that_replaces_much_show_nothing(

@@ -161,6 +161,7 @@ def test_does_not_warn_about_constants_helpers_and_modules() -> None:
         "while True:\n        pass",
         "while True:\n        try:\n            time.sleep(9)\n        except Exception:\n            pass",
     ],
+    ids=["runs", "waits"],
 )
 def test_an_endless_loop_is_stopped(body: str) -> None:
     """The kernel survives, also when the loop swallows exceptions."""
@@ -170,6 +171,7 @@ def test_an_endless_loop_is_stopped(body: str) -> None:
     assert time.perf_counter() - started < 20  # a bound on hanging, not a measurement
     assert shown.feedback.status == "timeout"
     assert "멈췄어요" in shown.text
+    assert ("`time.sleep()`" in shown.feedback.message) == ("sleep" in body)
 
 
 def test_an_endless_loop_is_stopped_outside_the_main_thread() -> None:

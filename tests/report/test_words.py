@@ -50,6 +50,22 @@ def test_what_could_not_run_says_what_happened_and_what_to_do(status: str) -> No
     assert "SGD 궤적" not in card  # a list of failed checks would say that they had been looked at
 
 
+def test_only_code_that_ran_on_is_told_about_loops() -> None:
+    for message, is_told in (
+        (messages.time_limit_message(20), True),
+        (messages.only_waited_message(20), False),
+        (messages.no_time_left_message(20), False),
+    ):
+        step = words.next_step(replace(samples.stopped("timeout"), message=message))
+        assert bool(step) == is_told, message
+
+
+def test_a_learners_own_not_implemented_error_is_no_placeholder() -> None:
+    for text, is_told in (("", False), ("only SGD", True)):
+        raised = replace(samples.raised(), error=f"NotImplementedError: {text}", raised=True)
+        assert bool(words.next_step(raised)) == is_told
+
+
 _LONG = f"RuntimeError: [enforce {'fail ' * 200}]"
 
 

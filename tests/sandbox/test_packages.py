@@ -1,5 +1,6 @@
 """A submission finds the packages that the course declares, and those that an instructor adds."""
 
+import importlib.metadata
 import importlib.util
 import subprocess
 from pathlib import Path
@@ -8,7 +9,9 @@ import pytest
 
 from grader.sandbox.bubblewrap import bwrap_command
 from grader.sandbox.packages import is_installed, undeclared_entries
+from grader.sandbox.sandbox import Job, Sandbox
 from grader.sandbox.server_command import import_path, python_command, server_environment
+from tests.sandbox.neighbour import ONE_PROCESS, RIGHT, SEED
 
 MARK = "hanstep_not_declared"
 
@@ -16,14 +19,8 @@ MARK = "hanstep_not_declared"
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of packages on the path, with one that the course does not need, and what that needs."""
-    for name, needs in ((MARK, "hanstep_needed_by_it"), ("hanstep_needed_by_it", None)):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "__init__.py").write_text("")
-        info = tmp_path / f"{name}-1.0.dist-info"
-        info.mkdir()
-        requires = f"Requires-Dist: {needs}\n" if needs else ""
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n{requires}")
-        (info / "RECORD").write_text(f"{name}/__init__.py,,\n{info.name}/METADATA,,\n")
+    _install(tmp_path, MARK, "hanstep_needed_by_it")
+    _install(tmp_path, "hanstep_needed_by_it")
     monkeypatch.syspath_prepend(str(tmp_path))
     return tmp_path
 
@@ -32,6 +29,31 @@ def test_what_is_not_declared_is_covered_unless_it_is_added(site: Path) -> None:
     covered = {path.name for path in undeclared_entries(site)}
     assert {MARK, "hanstep_needed_by_it"} <= covered
     assert not {MARK, "hanstep_needed_by_it"} & {path.name for path in undeclared_entries(site, (MARK,))}
+
+
+def _install(site: Path, name: str, *requires: str) -> None:
+    (site / name).mkdir()
+    (site / name / "__init__.py").write_text("")
+    info = site / f"{name}-1.0.dist-info"
+    info.mkdir()
+    needs = "".join(f"Requires-Dist: {line}\n" for line in requires)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n{needs}")
+    (info / "RECORD").write_text(f"{name}/__init__.py,,\n{info.name}/METADATA,,\n")
+
+
+def test_an_extra_that_a_dependency_is_needed_with_is_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    _install(tmp_path, "hanstep_a", "hanstep-b[Fast, other] >=1", "hanstep_c", "hanstep_old>=1.*")
+    _install(
+        tmp_path, "hanstep_b", 'hanstep_d; extra == "slow" or extra == "fast"', 'hanstep_e; extra == "slow"'
+    )
+    _install(tmp_path, "hanstep_c", "hanstep_b")
+    for name in ("hanstep_d", "hanstep_e", "hanstep_old"):
+        _install(tmp_path, name)
+    covered = {path.name for path in undeclared_entries(tmp_path, ("hanstep_a",))}
+    assert covered == {"hanstep_e", "hanstep_e-1.0.dist-info"}
 
 
 @pytest.mark.sandbox
@@ -43,6 +65,43 @@ def test_what_is_covered_says_that_it_is_not_there(name: str) -> None:
     done = subprocess.run(inside, env=server_environment("cpu"), capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == f"ModuleNotFoundError: No module named '{name}'"
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("name", ["pytest", "py"])
+def test_what_is_covered_does_not_look_installed(name: str) -> None:
+    """Libraries ask so, and would use what is not there."""
+    code = f"""
+import importlib.util
+from importlib import metadata
+from grader.sandbox.inside.absent_packages import leave_out_stand_ins
+leave_out_stand_ins()
+print(importlib.util.find_spec({name!r}), {name!r} in metadata.packages_distributions(), metadata.version("torch"))
+try:
+    metadata.version({name!r})
+except metadata.PackageNotFoundError:
+    import {name}
+"""
+    inside = [*bwrap_command(), *python_command(import_path(isolate=True), code)]
+    done = subprocess.run(inside, env=server_environment("cpu"), capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["None", "False", importlib.metadata.version("torch")]
+    assert done.stderr.splitlines()[-1] == f"ModuleNotFoundError: No module named '{name}'"
+
+
+@ONE_PROCESS
+@pytest.mark.sandbox
+def test_a_submission_does_not_find_what_is_covered(sandbox: Sandbox) -> None:
+    asks = """
+    import importlib.util
+    from accelerate.utils.imports import _is_package_available
+    assert importlib.util.find_spec("pytest") is None
+    assert not _is_package_available("pytest")
+    assert _is_package_available("torch")
+    opt.step()"""
+    program = RIGHT.format(name="first").replace("\n    opt.step()", asks)
+    (outcome,) = sandbox.run([Job(program, ("first",))], SEED)
+    assert outcome.trace is not None
+    assert [run.failure for run in outcome.trace.runs.values()] == [None]
 
 
 @pytest.mark.parametrize("name", ["", "no such package", "hanstep-never-installed"])

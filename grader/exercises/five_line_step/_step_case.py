@@ -20,8 +20,8 @@ _SIZES = (4, 3, 5, 2, 4)
 
 _LARGE_BATCH_INDEX = 1
 """Index of the batch whose size follows from the seed instead: 9 to 40 samples. A function that reads only the first
-few samples, as in `xb[:8]`, differs there. No scenario clips at this batch: a larger batch has a smaller gradient,
-which may stay below the limit.
+few samples, as in `xb[:8]`, differs there. No scenario clips at this batch, except to 0.0: a larger batch has a smaller
+gradient, which may stay below another limit.
 """
 
 

@@ -4,18 +4,19 @@ Promises of the exercise, and the scenarios that check them:
     `max_norm` clips the joint norm of the gradients, 0.0 too: `clip`, `zero-norm`, `both`
     the scheduler is stepped once, after the update: `schedule`, `both`
     without `max_norm` and `scheduler`, a plain step: `plain`
-    the loss before the update, as a float: `returns`
+    the loss before the update, as a float: `returns`, `both`
     with clipping, float32 and each module's mode stay: `float32`, `modes`; nothing is printed: `quiet`
 
-Clipping is active at some batches only, and the scheduler's factor follows from the seed. So a clip or scheduler that
-always or never acts, or acts at the wrong time, gives other numbers.
+In `clip` and `both`, clipping is active at some batches only; in `zero-norm`, `schedule` and `both`, the scheduler's
+factor follows from the seed. So a clip or scheduler that always or never acts, or acts at the wrong time, gives other
+numbers.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch.optim.lr_scheduler import ExponentialLR
+from torch.optim.lr_scheduler import ExponentialLR, LRScheduler
 
 from grader.exercises.five_line_step._step_case import step_case, step_problem
 from grader.exercises.fixtures.classifiers import (
@@ -30,6 +31,7 @@ from grader.exercises.fixtures.classifiers import (
 )
 from grader.exercises.fixtures.returned import FLOAT32_ATOL
 from grader.exercises.fixtures.usual import Case, add_usual
+from grader.observe.noted_calls import note_before
 from grader.observe.play import Driver, Env, Stage
 
 driver = Driver("train_step_extras")
@@ -61,10 +63,22 @@ def _step(case: Case, data: Sequence[Batch]) -> Any:
 def _max_norms(case: Case) -> tuple[float | None, ...]:
     """Return a `max_norm` for each of the five batches: it clips, is too high to clip, clips, is None, clips.
 
-    The last one is too high as well for about 3 seeds of 100.
+    They are shares of the norm of the first batch's gradient before any update. The last one is too high as well for
+    about 3 seeds of 100.
     """
     norm = gradient_norm(case.model, case.loss_fn, case.data[0])
     return _BELOW_LARGEST_COMPONENT * norm, 50.0 * norm, 0.3 * norm, None, 0.4 * norm
+
+
+class _StepCount:
+    """The number of calls of a scheduler's `step` from now on."""
+
+    def __init__(self, scheduler: LRScheduler) -> None:
+        self.value = 0
+        note_before(scheduler, "step", self._add)
+
+    def _add(self) -> None:
+        self.value += 1
 
 
 def _gamma(env: Env) -> float:
@@ -104,27 +118,30 @@ def _schedule(stage: Stage) -> None:
     """
     case = _case(stage, gamma=_gamma(stage.env)).watch(states=False)
     opt, scheduler, recorder = case.opt, case.scheduler, stage.recorder
+    steps = _StepCount(scheduler)
     rates_used: list[list[float]] = []
     opt.register_step_pre_hook(lambda *_: rates_used.append([group["lr"] for group in opt.param_groups]))
     rates_left = []
     for batch in case.data[:4]:
         case.call(*batch, scheduler=scheduler)
         rates_left.append([group["lr"] for group in opt.param_groups])
-        recorder.append_fact("scheduler.step()의 횟수", scheduler.last_epoch)
+        recorder.append_fact("scheduler.step()의 횟수", steps.value)
     recorder.array("업데이트에 쓴 학습률", torch.tensor(rates_used[:100], dtype=torch.float64).reshape(-1, 2))
     recorder.array("부른 다음의 학습률", torch.tensor(rates_left, dtype=torch.float64))
 
 
 @driver.scenario("both", "모멘텀에 클리핑과 스케줄러를 함께", atol=CLIP_ATOL)
 def _both(stage: Stage) -> None:
-    """Make one call for each batch with both clipping and a scheduler.
+    """Make one call for each batch with a scheduler and the values of `_max_norms`, of which one is None.
 
-    A program in which clipping and scheduler exclude each other (`elif`) differs only where both are given.
+    Record what the calls return, too, and how often the scheduler was stepped. A program in which clipping and
+    scheduler exclude each other (`elif`) differs only where both are given.
     """
     case = _case(stage, momentum_sgd, _gamma(stage.env)).watch()
+    steps = _StepCount(case.scheduler)
     for batch, max_norm in zip(case.data, _max_norms(case), strict=True):
         stage.recorder.returned(case.call(*batch, max_norm=max_norm, scheduler=case.scheduler))
-    stage.recorder.fact("scheduler.step()의 횟수", case.scheduler.last_epoch)
+    stage.recorder.fact("scheduler.step()의 횟수", steps.value)
 
 
 @driver.scenario("plain", "AdamW만 (max_norm과 scheduler 없이)")

@@ -8,7 +8,7 @@ Promises of the exercise, and the scenarios that check them:
     it opens with `weights_only=True`, with the promised keys and plain values: `content`, `plain`, `numpy`, `dict`
     a crash while saving leaves the old file or the new one whole: `crash`; files do not pile up: `folder`
 
-The run that is saved is a `TrainingRun`, which the driver trains itself. "Weights" are its whole `state_vector`.
+The run that is saved is a `DriverTraining`, which the driver trains itself. "Weights" are its whole `state_vector`.
 """
 
 import math
@@ -24,7 +24,7 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from grader.exercises.fixtures.checkpoints import as_fact, flat_state, read_checkpoint, scratch_folder
 from grader.exercises.fixtures.classifiers import batches
-from grader.exercises.fixtures.training import Settings, TrainingRun, settings_for
+from grader.exercises.fixtures.training import DriverTraining, Settings, settings_for
 from grader.exercises.loop_anatomy._checkpoint_file import read_and_record_content, watched_replacement
 from grader.exercises.loop_anatomy._full_disk import full_disk
 from grader.observe.play import Driver, Env, Stage
@@ -38,7 +38,7 @@ driver = Driver("BestCheckpoint")
 class _Update(NamedTuple):
     """One call of `update`, just after it."""
 
-    run: TrainingRun
+    run: DriverTraining
     """The run whose state it was given."""
     weights_so_far: list[Tensor]
     """The run's weights at each call of `update` so far, this one included."""
@@ -64,7 +64,7 @@ def _update_for_each(
     """
     recorder, env = stage.recorder, stage.env
     student = stage.student("BestCheckpoint")
-    run = TrainingRun(env, norm_dropout=norm_dropout)
+    run = DriverTraining(env, norm_dropout=norm_dropout)
     if norm_dropout:
         run.model.layers[1].eval()  # so that a program which calls `model.train()` after saving shows
     data = batches(env, (4,) * len(scores))
@@ -96,7 +96,7 @@ def _step_numbers(env: Env, count: int) -> list[int]:
 def _record_file(
     recorder: Recorder,
     path: Path,
-    run: TrainingRun,
+    run: DriverTraining,
     weights_so_far: list[Tensor],
     name: str,
     *,
@@ -283,7 +283,7 @@ def _content(stage: Stage) -> None:
     A program that leaves out a state, saves only parameters or changes the modes shows.
     """
     recorder, env = stage.recorder, stage.env
-    loaded = TrainingRun(env, norm_dropout=True, salt="fresh")
+    loaded = DriverTraining(env, norm_dropout=True, salt="fresh")
     modes: list[Fact] = []
     with scratch_folder() as folder:
         path = folder / "best.pt"
@@ -328,7 +328,7 @@ def _plain(stage: Stage) -> None:
     A program that saves the TrainConfig object itself writes a file that `weights_only=True` does not open.
     """
     env, student = stage.env, stage.student("BestCheckpoint")
-    run = TrainingRun(env)
+    run = DriverTraining(env)
     run.train(batches(env, (4,)))
     (score,) = _rising_scores(env, 1)
     settings = settings_for(student, Settings(lr=score, seed=env.number("config") % 1000))
@@ -343,7 +343,7 @@ def _numpy(stage: Stage) -> None:
     saved as an object is judged in `plain`, so here its class is allowed.
     """
     env, student = stage.env, stage.student("BestCheckpoint")
-    run = TrainingRun(env)
+    run = DriverTraining(env)
     run.train(batches(env, (4,)))
     scores = _rising_scores(env, 2)
     settings = settings_for(student, Settings(seed=env.number("config") % 1000))
@@ -360,7 +360,7 @@ def _dict_config(stage: Stage) -> None:
 
     A program that calls `config.to_dict()` without a look at the type raises when the config is a dict.
     """
-    run = TrainingRun(stage.env)
+    run = DriverTraining(stage.env)
     run.train(batches(stage.env, (4,)))
     (score,) = _rising_scores(stage.env, 1)
     _record_content(stage, run, (("dict", score, {"lr": score, "amp_dtype": None}),))
@@ -368,7 +368,7 @@ def _dict_config(stage: Stage) -> None:
 
 def _record_content(
     stage: Stage,
-    run: TrainingRun,
+    run: DriverTraining,
     cases: Sequence[tuple[str, Any, Any]],
     allowed_classes: Sequence[type] = (),
 ) -> None:
@@ -407,7 +407,7 @@ def _crash(stage: Stage) -> None:
     A program that writes over the old file leaves half a file if the disk fills up in the middle of saving.
     """
     recorder, student = stage.recorder, stage.student("BestCheckpoint")
-    run = TrainingRun(stage.env)
+    run = DriverTraining(stage.env)
     data = batches(stage.env, (4, 4, 4, 4))
     scores, steps = _rising_scores(stage.env, 4), _step_numbers(stage.env, 4)
     config = settings_for(student, Settings(lr=scores[0]))

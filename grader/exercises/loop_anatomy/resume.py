@@ -19,7 +19,7 @@ from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, LinearLR, LRSc
 
 from grader.exercises.fixtures.checkpoints import as_fact, flat_state, scratch_folder
 from grader.exercises.fixtures.classifiers import batches, norm_dropout_mlp, sgd
-from grader.exercises.fixtures.training import Settings, TrainingRun, decaying_scheduler
+from grader.exercises.fixtures.training import DriverTraining, Settings, decaying_scheduler
 from grader.observe.play import Driver, Stage
 from grader.observe.values import type_name
 
@@ -52,13 +52,13 @@ def _record_resumed_run(
     env, recorder = stage.env, stage.recorder
     data = batches(env, (4,) * _UPDATE_COUNT)
     saved_at = 3 + env.number("saved at") % 4
-    uninterrupted = TrainingRun(env, adamw=adamw, scheduler=scheduler)
+    uninterrupted = DriverTraining(env, adamw=adamw, scheduler=scheduler)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch warns when no update came before the scheduler's step
         for _ in range(1 + env.number("ahead") % 2):
             uninterrupted.scheduler.step()
     uninterrupted.train(data[:saved_at])
-    resumed = TrainingRun(env, adamw=adamw, salt="another start", scheduler=scheduler)
+    resumed = DriverTraining(env, adamw=adamw, salt="another start", scheduler=scheduler)
     with scratch_folder() as folder:
         path = folder / "run.pt"
         # What else a checkpoint of `BestCheckpoint` holds; and `note`, an entry of the kind that it may have besides.

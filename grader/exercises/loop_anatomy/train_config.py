@@ -7,7 +7,8 @@ Promises of the exercise, and the scenarios that check them:
     `from_toml` reads a file, whose keys may be left out: `toml`, `toml-zero`
     an unknown key raises a ValueError that names it: `unknown-key`
 
-A new field is added to `_FIELDS` and `_values` here, and to `fixtures/training.py Settings`.
+A new field is added to `_FIELDS` and `_values` here, to `fixtures/training.py Settings`, and to
+`experiments/loop_anatomy/digits.py RunConfig`.
 """
 
 import dataclasses

@@ -62,14 +62,16 @@ def _call(
 
 
 def _record_gradients(stage: Stage, ranks: list[_Parameters]) -> None:
-    """Record every rank's gradients; where there is none, a fact says so and the array holds zeros."""
+    """Record every rank's gradients: for each parameter whether `.grad` is None, and the numbers, zeros for None.
+
+    Both have one name, so that a card tells first which gradient is None and should not be, or the reverse
+    (`compare_runs.find_difference`).
+    """
     for rank, parameters in enumerate(ranks):
-        gradients = [p.grad for p in parameters]
         values = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
         vector = torch.cat([value.detach().double().ravel() for value in values])
-        stage.recorder.array(f"rank {rank}의 그레이디언트", vector)
-        missing = [number for number, gradient in enumerate(gradients, start=1) if gradient is None]
-        stage.recorder.fact(f"rank {rank}에서 `.grad`가 None인 매개변수의 번호", [*missing])
+        kinds = ["None" if p.grad is None else "텐서" for p in parameters]
+        stage.recorder.claim(f"rank {rank}의 그레이디언트", [*kinds], vector)
 
 
 def _call_and_record(stage: Stage, size: int, change: _Change = lambda _: None) -> None:

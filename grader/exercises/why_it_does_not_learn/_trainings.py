@@ -17,7 +17,7 @@ from grader.exercises.fixtures.classifiers import (
     norm_dropout_mlp,
     sgd,
 )
-from grader.exercises.fixtures.training import TrainingRun, decaying_scheduler
+from grader.exercises.fixtures.training import DriverTraining, decaying_scheduler
 from grader.exercises.fixtures.usual import Case, classifier_case
 from grader.exercises.fixtures.witnesses import seeded_number
 from grader.observe.forward_notes import mode_words
@@ -137,7 +137,7 @@ class ResumableTraining:
     def __init__(self, stage: Stage, salt: str, *, schedules: bool = True) -> None:
         """Make the trainer; `salt` decides the model's initial weights. Without `schedules` it has no scheduler."""
         self._stage = stage
-        self.run = TrainingRun(stage.env, salt=salt)
+        self.run = DriverTraining(stage.env, salt=salt)
         student, scheduler = stage.student("Trainer"), self.run.scheduler if schedules else None
         self.trainer = stage.recorder.call(
             student,

@@ -191,7 +191,11 @@ def _late(stage: Stage) -> None:
         if number >= 3:
             _call(stage, alone, _gradients(stage, params, number)[1:2], own_state)
     record_difference(
-        stage.recorder, "함께일 때와 혼자일 때의 매개변수", _flat([params[1]]), _flat(alone), before
+        stage.recorder,
+        "다른 매개변수와 함께 업데이트한 값과 혼자 업데이트한 값",
+        _flat([params[1]]),
+        _flat(alone),
+        before,
     )
 
 
@@ -203,7 +207,11 @@ def _others(stage: Stage) -> None:
     _call(stage, params, _gradients(stage, params, 0, without=(0,)), _State())
     _call(stage, rest, _gradients(stage, params, 0)[1:], _State())
     record_difference(
-        stage.recorder, "None 뒤의 매개변수와 혼자일 때의 매개변수", _flat(params[1:]), _flat(rest), before
+        stage.recorder,
+        "None과 함께 업데이트한 값과 None 없이 업데이트한 값",
+        _flat(params[1:]),
+        _flat(rest),
+        before,
     )
 
 

@@ -20,6 +20,7 @@ from grader.judging.reference import Reference
 from grader.judging.repair.remembered_state import line_that_could_remember, scenarios_changed_by_reloading
 from grader.judging.repair.search import Repair, Runner, search_repair
 from grader.judging.repair.small_edits import SmallEdit
+from grader.judging.right_lines import GAP
 from grader.observe.program import DID_YOU_MEAN
 from grader.observe.trace import Run, Trace
 from grader.sandbox.attempts_spent import AttemptsSpent
@@ -180,7 +181,7 @@ def _with_mistakes_at_steps(
     mistakes = list(feedback.diagnosis.mistakes)
     shown = mistakes[0].line, mistakes[0].cell
     for number, named in enumerate(mistakes):
-        wanted = {line.strip() for line in named.right_lines}
+        wanted = {line.strip() for line in named.right_lines} - {GAP}
         for edit, step in zip(repair.edits, steps, strict=True):
             inserts = edit.where and not edit.old and wanted and wanted <= {line.strip() for line in edit.new}
             if inserts and (named.before or named.after) and step.line is not None:

@@ -13,6 +13,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,6 +39,8 @@ _MAX_REPLACED_SHOWN = 5
 _INDESCRIBABLE = Failure("BaseException", ("BaseException",), "")
 """Failure that is reported if describing an exception raises another one. It is made here, before a submission runs,
 because a submission may replace `Failure.__init__`."""
+_REPORT_SECONDS = 1.0
+"""Maximum time for which the report of a suspicious act waits until another frame has been sent."""
 _NO_TIME_LIMIT = 0.0
 """Argument of `_limit_processor_time` that switches the timer off."""
 
@@ -128,11 +131,10 @@ def _serve_requests(channel: socket.socket, objects: ServerObjects, device: str)
         ValueError: a request has an unknown `op`.
     """
     player = _Player(objects, device)
-    protocol.send(channel, {"event": "ready"})
-    watch_for_suspicious_acts(
-        _FILENAME,
-        lambda act, line: protocol.send(channel, {"event": "suspicious_act", "act": act, "line": line}),
-        max_reports=MAX_ACT_REPORTS,
+    sender = _Sender(channel)
+    sender.send({"event": "ready"})
+    forget_reported_acts = watch_for_suspicious_acts(
+        _FILENAME, sender.report_act, max_reports=MAX_ACT_REPORTS
     )
     while True:
         header, body, _ = protocol.receive_trusted(channel)  # no descriptors come with a request
@@ -141,29 +143,55 @@ def _serve_requests(channel: socket.socket, objects: ServerObjects, device: str)
                 player.add_driver(header["exercise"], body)
             case "load":
                 _limit_processor_time(_NO_TIME_LIMIT)  # code that ran before may have set the timer itself
+                forget_reported_acts()
                 player.load(body)
                 # Also if loading raised an exception: then the answer to `play` is a trace with that exception.
-                protocol.send(channel, {"event": "loaded"})
+                sender.send({"event": "loaded"})
             case "play":
                 _limit_processor_time(_NO_TIME_LIMIT)  # as for `load`
                 trace = player.play(header["exercise"], header["seed"])
-                _send_trace(channel, {"exercise": header["exercise"]}, trace)
+                _send_trace(sender, {"exercise": header["exercise"]}, trace)
             case "attempt":
                 _limit_processor_time(header["cpu_seconds"])
                 if body:
+                    forget_reported_acts()
                     player.load(body)
                 trace = player.play(header["exercise"], header["seed"], header["only"])
                 # The number shows to which attempt this answer belongs, also if forged answers were sent before.
-                _send_trace(channel, {"exercise": header["exercise"], "number": header["number"]}, trace)
+                _send_trace(sender, {"exercise": header["exercise"], "number": header["number"]}, trace)
             case other:
                 raise ValueError(f"not a request that the grader sends: {other}")
 
 
-def _send_trace(channel: socket.socket, header: protocol.Header, trace: bytes) -> None:
+class _Sender:
+    """Sends frames to the grader, each as a whole: a thread of the submission may do a suspicious act meanwhile."""
+
+    def __init__(self, channel: socket.socket) -> None:
+        self._channel = channel
+        self._sending = threading.Lock()
+
+    def send(self, header: protocol.Header, body: bytes = b"") -> None:
+        """Send an event or an answer."""
+        with self._sending:
+            protocol.send(self._channel, header, body)
+
+    def report_act(self, act: str, line: int) -> None:
+        """Report a suspicious act; leave it out if no frame can be sent for a while.
+
+        A signal handler of the submission may run in the middle of `send`, which would wait for it for ever.
+        """
+        if self._sending.acquire(timeout=_REPORT_SECONDS):
+            try:
+                protocol.send(self._channel, {"event": "suspicious_act", "act": act, "line": line})
+            finally:
+                self._sending.release()
+
+
+def _send_trace(sender: _Sender, header: protocol.Header, trace: bytes) -> None:
     """Lift the time limit, flush what was printed, and send the trace."""
     _limit_processor_time(_NO_TIME_LIMIT)
     _flush_output()
-    protocol.send(channel, header, trace)
+    sender.send(header, trace)
 
 
 class _Player:

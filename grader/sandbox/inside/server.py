@@ -40,6 +40,7 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from grader.sandbox.inside import isolation, protocol
+from grader.sandbox.inside.absent_packages import leave_out_stand_ins
 from grader.sandbox.inside.child import ServerObjects, become_child
 from grader.sandbox.inside.dispatcher import refuse_new_kernels
 from grader.sandbox.inside.hidden_modules import HiddenModules
@@ -92,6 +93,7 @@ def _warm(settings: ServerSettings) -> ServerObjects:
     The order matters: first imports and first uses, which change attributes of torch; then `Originals`, which remembers
     them; last `HiddenModules`, after which nothing of the grader can be imported.
     """
+    leave_out_stand_ins()  # before libraries are imported that ask what is installed
     gc.disable()  # imported objects are never garbage; searching them again and again took a fifth of the time here
     import torch
 

@@ -4,7 +4,8 @@ Python calls *audit hooks* for such acts, however the code spells them: `getattr
 same audit event as `sys._getframe()`. A hook cannot be removed. Each act is reported to the grader at once, because a
 submission might end the process next. The instructor sees the reports; they cost no points.
 
-Not every such act is noticed: reading an attribute such as `__globals__` raises no audit event.
+Not every such act is noticed: reading an attribute such as `__globals__` raises no audit event, and code that was
+compiled under the name of another file counts as that file's.
 
 `child.py` starts the watch and sends the reports, `sandbox/client.py` receives them, and `submission/tamper_scan.py`
 words them for the instructor. To report another act, add its audit event to `_REPORTED_EVENTS`, or to
@@ -13,12 +14,13 @@ words them for the instructor. To report another act, add its audit event to `_R
 
 import os
 import sys
+import threading
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 MAX_ACT_REPORTS = 20
-"""Maximum number of reports of one child. The grader closes a child that sends more, because an honest one does not."""
+"""Maximum number of reports of one program. The grader closes a child that sends more: an honest one does not."""
 Report = Callable[[str, int], None]
 """Function that receives an act, and the line of the submission that did it: `("sys._getframe", 12)`."""
 
@@ -40,71 +42,111 @@ _REPORTED_EVENTS = {
     "ctypes.addressof",
 }
 """Audit events that are reported as acts. Python's documentation lists all events in its "Audit events table"."""
-_REPORTED_ATTRIBUTES = {"tb_frame", "gi_frame", "cr_frame", "ag_frame", "f_code", "__code__"}
+_REPORTED_ATTRIBUTES = {
+    *("tb_frame", "gi_frame", "cr_frame", "ag_frame"),
+    *("f_code", "gi_code", "cr_code", "ag_code", "__code__"),
+}
 """Attributes that lead to frames and code; reading or setting one is reported as an act."""
 _ATTRIBUTE_EVENTS = {"object.__getattr__", "object.__setattr__"}
 """Audit events of reading and setting an attribute. Their second argument is its name."""
 _WATCHED_EVENTS = _REPORTED_EVENTS | _ATTRIBUTE_EVENTS
 """All audit events that the hook looks at."""
-_STANDARD_LIBRARY = os.path.dirname(os.__file__)
+_STANDARD_LIBRARY = os.path.join(os.path.dirname(os.__file__), "")
 """Folder of Python's own modules. What they do counts as the act of the code that called them."""
+_INSTALLED_PACKAGES = tuple(
+    os.path.join(_STANDARD_LIBRARY, name, "") for name in ("site-packages", "dist-packages")
+)
+"""Folders in `_STANDARD_LIBRARY` that hold installed packages, which are not Python's own modules."""
 _NAMEDTUPLE_FILE = os.path.join(_STANDARD_LIBRARY, "collections", "__init__.py")
 """File of `namedtuple`, the exception: it looks at its caller's frame to find out the module's name, and every program
 may call it."""
+_LOCK_SECONDS = 1.0
+"""Maximum time for which an act waits until another thread has reported its own; then it is not reported. Without this
+maximum, an act could wait for ever, in a signal handler or in a process that was forked meanwhile."""
+_current_frame = sys._getframe  # taken before a submission can replace it
 
 
-def watch_for_suspicious_acts(filename: str, report: Report, *, max_reports: int) -> None:
-    """Report the suspicious acts of a file's code from now on, once for each act and line.
+def watch_for_suspicious_acts(filename: str, report: Report, *, max_reports: int) -> Callable[[], None]:
+    """Report the suspicious acts of a program's code from now on, once for each act and line.
+
+    An act that cannot be reported fails: whatever `report` raises reaches the code that did the act.
 
     Args:
-        filename: the file's name in stack frames.
-        report: called for each act.
-        max_reports: maximum number of reports; then nothing more is reported.
+        filename: the program's name in stack frames.
+        report: called for each act, by one thread at a time.
+        max_reports: maximum number of reports for one program; then nothing more is reported.
+
+    Returns:
+        Function to call when another program of this name is loaded: it is reported anew.
     """
     reported: set[tuple[str, int]] = set()
-    is_busy = False  # True while the hook itself looks at a frame, which raises such an event too
+    reporting = threading.Lock()
+    busy_threads: set[int] = set()  # while the hook itself looks at a frame, which raises such an event too
+    current_thread = threading.get_ident
+
+    def report_once(act: str, line: int) -> None:
+        if (act, line) in reported or not reporting.acquire(timeout=_LOCK_SECONDS):
+            return
+        try:
+            # Look again: another thread may have reported it meanwhile.
+            if (act, line) not in reported and len(reported) < max_reports:
+                reported.add((act, line))
+                report(act, line)
+        finally:
+            reporting.release()
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
-        nonlocal is_busy
         # The cheapest test comes first, because nearly all events fail it: a play raises thousands of events, one for
         # each `id()` for example.
-        if event not in _WATCHED_EVENTS or is_busy or len(reported) >= max_reports:
+        if event not in _WATCHED_EVENTS or len(reported) >= max_reports:
             return
-        act = arguments[1] if event in _ATTRIBUTE_EVENTS else event
-        if event in _ATTRIBUTE_EVENTS and act not in _REPORTED_ATTRIBUTES:
+        act = _act_of(event, arguments)
+        thread = current_thread()
+        if act is None or thread in busy_threads:
             return
-        is_busy = True
+        busy_threads.add(thread)
         try:
-            line = _line_of(sys._getframe(1), filename)
+            line = _line_of(_current_frame(1), filename)
+            if line is not None:
+                report_once(act, line)
         finally:
-            is_busy = False
-        if line is not None and (act, line) not in reported:
-            reported.add((act, line))
-            report(act, line)
+            busy_threads.discard(thread)
 
     sys.addaudithook(hook)
+    return reported.clear
+
+
+def _act_of(event: str, arguments: tuple[Any, ...]) -> str | None:
+    """Return the name of the act that raised a watched event; None if it is not reported.
+
+    Code may raise any event itself by `sys.audit`, with arguments that Python never passes.
+    """
+    if event not in _ATTRIBUTE_EVENTS:
+        return event
+    if len(arguments) < 2 or type(arguments[1]) is not str:
+        return None
+    return arguments[1] if arguments[1] in _REPORTED_ATTRIBUTES else None
 
 
 def _line_of(frame: FrameType | None, filename: str) -> int | None:
-    """Return the line of the file that is to blame for an act; None if other code did it.
+    """Return the line of the program that is to blame for an act; None if other code did it.
 
-    - The file's own code did it: that line.
+    - The program's own code did it: that line.
     - A function of the standard library did it, such as `inspect.stack`: the line that called this function. Only the
       direct caller is looked at: where one function of the library calls another that does the act, there is no line.
-    - A module that was handed in along with the file did it: the file's line that called or imported this module.
+    - Code without a file did it, which the program handed to `exec` or `eval`, or a module that was handed in along
+      with the program: the nearest line of the program that led there, by a call or an import. There is none if the
+      grader called it directly.
 
     Args:
         frame: stack frame in which the act was done.
-        filename: the file's name in stack frames.
+        filename: the program's name in stack frames.
     """
-    if frame is None:
-        return None
-    if frame.f_code.co_filename != filename and _acts_for_its_caller(frame.f_code.co_filename):
+    if frame is not None and _acts_for_its_caller(frame.f_code.co_filename):
         frame = frame.f_back
-    # So begin the file names of modules that were handed in along with the file.
-    attached = f"{filename.rstrip('>')}/"
-    if frame is not None and frame.f_code.co_filename.startswith(attached):
-        while frame is not None and frame.f_code.co_filename.startswith((attached, "<frozen importlib")):
+    if frame is not None and _has_no_file(frame.f_code.co_filename):
+        # Between here and the program, there may be the frames that import a module, or those of torch calling a hook.
+        while frame is not None and frame.f_code.co_filename != filename:
             frame = frame.f_back
     if frame is None or frame.f_code.co_filename != filename:
         return None
@@ -113,4 +155,11 @@ def _line_of(frame: FrameType | None, filename: str) -> int | None:
 
 def _acts_for_its_caller(filename: str) -> bool:
     """Return True if acts of this file's code count as its caller's: the standard library but `_NAMEDTUPLE_FILE`."""
-    return filename.startswith((_STANDARD_LIBRARY, "<frozen")) and filename != _NAMEDTUPLE_FILE
+    if not filename.startswith((_STANDARD_LIBRARY, "<frozen")):
+        return False
+    return filename != _NAMEDTUPLE_FILE and not filename.startswith(_INSTALLED_PACKAGES)
+
+
+def _has_no_file(filename: str) -> bool:
+    """Return True for code that was made from a text: `<string>`, `<submission>`, `<submission/helper>`."""
+    return filename.startswith("<") and not filename.startswith("<frozen")

@@ -1,5 +1,7 @@
 """What feedback says after a repair was found."""
 
+import pytest
+
 from grader.course.feedback import Diagnosis, Feedback, NamedMistake
 from grader.course.reading import load_course
 from grader.judging.origin import Origin
@@ -16,7 +18,8 @@ PROGRAM = """def train_step(model, opt, loss_fn, xb, yb):
 """
 
 
-def test_a_missing_line_is_named_where_the_repair_inserts_it() -> None:
+@pytest.mark.parametrize("right_lines", [("opt.zero_grad()",), ("opt.zero_grad()", "...", "opt.zero_grad()")])
+def test_a_missing_line_is_named_where_the_repair_inserts_it(right_lines: tuple[str, ...]) -> None:
     """The likeness says before `backward()`, the repair that was played says below `train()`: the card names one."""
     missing = NamedMistake(
         ("missing-zero-grad",),
@@ -26,7 +29,7 @@ def test_a_missing_line_is_named_where_the_repair_inserts_it() -> None:
         line=4,
         before=True,
         source_line="loss.backward()",
-        right_lines=("opt.zero_grad()",),
+        right_lines=right_lines,
     )
     other = NamedMistake(("returns-tensor",), ("텐서",), "", "", line=6, source_line="return loss")
     feedback = Feedback(
