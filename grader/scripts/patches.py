@@ -55,7 +55,7 @@ Handler = Callable[[Original, tuple[Any, ...], dict[str, Any]], Any]
 
 _LOSSES = (
     *("cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"),
-    *("binary_cross_entropy", "binary_cross_entropy_with_logits", "kl_div"),
+    *("binary_cross_entropy", "binary_cross_entropy_with_logits"),
 )
 _SQUASHING = ("softmax", "log_softmax", "sigmoid")
 _SCHEDULERS = (
@@ -89,6 +89,7 @@ TABLE: tuple[tuple[str, str, str], ...] = (
     ("torch.optim.lr_scheduler:LRScheduler", "state_dict", "state_taken"),
     ("torch.optim.lr_scheduler:LRScheduler", "load_state_dict", "state_loaded"),
     *(("torch.nn.functional", name, "loss_computed") for name in _LOSSES),
+    ("torch.nn.functional", "kl_div", "divergence_computed"),
     *(("torch", name, "squashed") for name in _SQUASHING),
     *(("torch:Tensor", name, "squashed") for name in _SQUASHING),
     *(("torch:Tensor", name, "flattened") for name in ("reshape", "view", "flatten", "ravel")),
@@ -114,7 +115,12 @@ TABLE: tuple[tuple[str, str, str], ...] = (
 What no release of torch has, an attribute that is often mistaken for one, is observed where it is assigned.
 """
 
-LATE = frozenset({"state_loaded", "file_loaded", "scheduler_built", "scheduled", "flag_set", "went_on"})
+LATE = frozenset(
+    {
+        *("state_loaded", "file_loaded", "scheduler_built", "scheduled", "flag_set", "went_on"),
+        "divergence_computed",
+    }
+)
 """Handlers that go on after the watch: they are called seldom or cost little, and what they see needs no update."""
 
 _WITHOUT_TENSORS = frozenset({"gradient_taken"})

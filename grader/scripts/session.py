@@ -14,6 +14,7 @@ from grader.scripts.findings import Language, Told
 from grader.scripts.observers import patches
 from grader.scripts.patches import LATE
 from grader.scripts.report import Report, as_json
+from grader.scripts.source import assigned_attributes
 from grader.scripts.watch import Watch, WatchOver
 
 
@@ -45,6 +46,8 @@ class Session:
                 if issubclass(type(thing), torch.optim.Optimizer) and hasattr(thing, "param_groups"):
                     self.watch.optimizer(thing)
         self.patches.put_on()
+        if assigned_attributes(self.watch.facts.script):
+            self.patches.hook_steps()
 
     def _enough(self) -> None:
         if self.report is None:

@@ -7,6 +7,10 @@ from functools import cache
 
 from grader.scripts.places import Place
 
+_FLAG, _MOST_EDITS = "requires_grad", 2
+_SETTINGS = ("lr", "weight_decay", "momentum", "betas", "eps", "alpha", "dampening", "nesterov", "amsgrad")
+"""Settings of optimizers, which lie in their groups."""
+
 
 @cache
 def tree(file: str) -> ast.Module | None:
@@ -100,6 +104,73 @@ def is_conditional(place: Place) -> bool:
             if any(" if " in one or "set_grad_enabled" in one or one.isidentifier() for one in contexts):
                 return True
     return False
+
+
+def assigned_attributes(file: str) -> dict[str, list[Place]]:
+    """Return the lines that assign `….requires_grad` misspelt or an optimizer's setting, by the attribute's name.
+
+    What a class keeps of its own, `self.lr = …`, is left out; so is what something in the file reads again.
+    """
+    whole = tree(file)
+    found: dict[str, list[Place]] = {}
+    kept: set[str] = set()
+    for node in ast.walk(whole) if whole is not None else ():
+        if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Store):
+            continue
+        own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+        written = ast.unparse(node.value).lower()
+        if own and is_misspelt(node.attr):
+            kept.add(node.attr)
+        if not own and (is_misspelt(node.attr) or (node.attr in _SETTINGS and "opt" in written)):
+            found.setdefault(node.attr, []).append(Place(file, node.lineno))
+    return {
+        name: lines
+        for name, lines in found.items()
+        if whole is not None and name not in kept and not _is_read(whole, name)
+    }
+
+
+def is_misspelt(name: str) -> bool:
+    """Return True for a name that is hardly another one than `requires_grad`."""
+    return name != _FLAG and abs(len(name) - len(_FLAG)) <= _MOST_EDITS and _edits(name, _FLAG) <= _MOST_EDITS
+
+
+def _edits(one: str, other: str) -> int:
+    """Return how many characters must be put in, taken out or replaced."""
+    row = list(range(len(other) + 1))
+    for number, letter in enumerate(one, 1):
+        before, row[0] = row[0], number
+        for place, against in enumerate(other, 1):
+            before, row[place] = (
+                row[place],
+                min(row[place] + 1, row[place - 1] + 1, before + (letter != against)),
+            )
+    return row[-1]
+
+
+def _is_read(whole: ast.Module, name: str) -> bool:
+    """Return True if something may read such an attribute of an optimizer or a parameter, or sets the group's own."""
+    flag = is_misspelt(name)
+    called = {id(node.func) for node in ast.walk(whole) if isinstance(node, ast.Call)}
+    for node in ast.walk(whole):
+        if isinstance(node, ast.Constant) and node.value == name and (flag or _is_key(whole, node)):
+            return True  # `getattr(p, "…")`, `group["lr"] = …`
+        if not isinstance(node, ast.Attribute) or node.attr != name or not isinstance(node.ctx, ast.Load):
+            continue
+        if flag and id(node) not in called:
+            return True
+        if not flag and "opt" in ast.unparse(node.value).lower():
+            return True
+    return False
+
+
+def _is_key(whole: ast.Module, key: ast.Constant) -> bool:
+    """Return True if a text is a key that something is assigned to, or the name that `getattr` is given."""
+    return any(
+        (isinstance(node, ast.Subscript) and node.slice is key and isinstance(node.ctx, ast.Store))
+        or (isinstance(node, ast.Call) and key in node.args)
+        for node in ast.walk(whole)
+    )
 
 
 def freezing_lines(file: str) -> list[Place]:

@@ -64,3 +64,21 @@ class FlagSet(Event):
     parameters: int
     against: int = 0
     """Those that were not so at a step soon after; of False: those that the stepping optimizer holds."""
+
+
+@dataclass(kw_only=True, slots=True)
+class UnreadAttribute(Event):
+    """An attribute that the script assigned, and that torch does not read, was found before a step."""
+
+    kind: str
+    """The class of what has it."""
+    name: str
+    looks: int = 0
+    """Of an optimizer: steps that were looked at. Of a misspelt flag: parameters that the stepping optimizer holds."""
+    against: int = 0
+    """Those for which it says something else than what counts."""
+    value: object = None
+    used: object = None
+    """Of an optimizer: what its first group has."""
+    steady: bool = True
+    """The first group had the same at every step."""

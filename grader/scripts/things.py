@@ -86,6 +86,8 @@ class ModuleFacts:
     """Of a copy: where it, or it as a part, last ran with gradients on."""
     stale_runs: int = 0
     """Of a copy: evaluations with the statistics that it was copied with, while its source's had changed."""
+    stale_from_birth: bool = False
+    """Those statistics were a new batch norm's: it had never seen a batch."""
 
 
 @dataclass(slots=True)

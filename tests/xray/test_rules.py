@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from tests.xray.fifty_cases import FIFTY_CASES
+from tests.xray.november_cases import NOVEMBER_CASES
 from tests.xray.running import watched
 from tests.xray.unseen_cases import UNSEEN_CASES
 from tests.xray.update_cases import UPDATE_CASES
@@ -854,6 +855,7 @@ for _ in range(8):
     *UPDATE_CASES,
     *UNSEEN_CASES,
     *FIFTY_CASES,
+    *NOVEMBER_CASES,
 ]
 
 
@@ -922,4 +924,21 @@ state = {"module." + name: one for name, one in model.state_dict().items()}
     assert ran.ids == [("state-not-loaded", len(wrong.splitlines()))]
     assert ran.status == 1
     script.write_text(right, encoding="utf-8")
+    assert watched(script, "--updates", "4").ids == []
+
+
+def test_a_divergence_after_the_watch_is_still_judged(tmp_path: Path) -> None:
+    """A teacher may be trained first, for as many updates as are watched."""
+    train = """for turn in range(12):
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(x), y)
+    if turn > 6:
+        loss = F.kl_div(GIVEN, model(x).detach().flip(0).softmax(1), reduction="batchmean")
+    loss.backward()
+    optimizer.step()
+"""
+    script = tmp_path / "train.py"
+    script.write_text(HEAD + train.replace("GIVEN", "model(x).softmax(1)"), encoding="utf-8")
+    assert watched(script, "--updates", "4").ids == [("kl-on-probabilities", 13)]
+    script.write_text(HEAD + train.replace("GIVEN", "model(x).log_softmax(1)"), encoding="utf-8")
     assert watched(script, "--updates", "4").ids == []

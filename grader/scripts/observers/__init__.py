@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from grader.scripts.observers.attributes import AttributeObserver
 from grader.scripts.observers.copies import CopyObserver
 from grader.scripts.observers.data import DataObserver
 from grader.scripts.observers.files import FileObserver
@@ -21,7 +22,7 @@ def patches(watch: Watch) -> Patches:
     shapes = ShapeObserver(watch)
     models = ModelObserver(watch, copies, shapes)
     updates = UpdateObserver(watch, copies)
-    late = FileObserver(watch), FlagObserver(watch), SchedulerObserver(watch)
+    late = FileObserver(watch), FlagObserver(watch), SchedulerObserver(watch), AttributeObserver(watch)
     observers = (models, shapes, updates, DataObserver(watch), *late)
     handlers: dict[str, Callable[..., Any]] = {}
     for _, _, name in TABLE:

@@ -50,7 +50,9 @@ class CopyObserver:
         source = self._pairs[number][0]()
         later = first if source is None else _statistics(source)
         if torch.equal(_statistics(module), first) and not torch.equal(later, first):
-            self._watch.facts.modules[number].stale_runs += 1
+            facts = self._watch.facts.modules[number]
+            facts.stale_runs += 1
+            facts.stale_from_birth = not first.any()
 
     @property
     def any(self) -> bool:

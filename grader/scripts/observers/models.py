@@ -41,6 +41,7 @@ _MOST_CALLERS = 8
 _MOST_ENTRIES = 1 << 20
 _SEVERAL = 3
 """A tensor so many times as large as a batch holds a data set, not a buffer for one batch."""
+_NEARLY_ONE = 1e-2
 _DISTINCT = 3
 """Distinct entries of a row from which on equal rows are no chance."""
 
@@ -56,6 +57,8 @@ class ModelObserver:
         self._event: ForwardRan | None = None
         self._sensitive: dict[int, list[nn.Module]] = {}
         self._losses: Counter[Place | None] = Counter()
+        self._late: Counter[Place | None] = Counter()
+        """By line: divergences that were computed after the watch."""
         self._setting_mode = False
         self._copying = False
         self._input: tuple[Tensor, int] | None = None
@@ -341,7 +344,7 @@ class ModelObserver:
                     class_weights=kwargs.get("weight") is not None,
                     producers=graph.producers(given),
                     module_place=self._loss_module_place(),
-                    row_sums=_row_sums(given) if closely else None,
+                    row_sums=_row_sums(given, last=original.name == "kl_div") if closely else None,
                     targets=target.detach().reshape(-1)[:_MOST_TARGETS].clone()
                     if integer and closely
                     else None,
@@ -361,6 +364,15 @@ class ModelObserver:
                 event.behind_input = tuple(sorted(set(graph.read_graph([given]).forwards)))
                 event.behind_target = tuple(sorted(set(graph.read_graph([target]).forwards)))
         return done
+
+    def divergence_computed(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Note a divergence as any loss; after the watch (a teacher was trained in it) the first ones of a line."""
+        if not self._watch.over:
+            return self.loss_computed(original, args, kwargs)
+        self._late[place := own_place()] += 1
+        if self._late[place] > _LOOKED_AT:
+            return original(*args, **kwargs)
+        return self.loss_computed(original, args, kwargs)
 
     def _loss_module_place(self) -> Place | None:
         if not self._running or type(self._running[-1]).__module__ != "torch.nn.modules.loss":
@@ -444,13 +456,18 @@ def _filled(target: Tensor) -> float:
     return float(empty.float().mean()) if ends and real and lengths.unique().numel() >= 3 else 0.0
 
 
-def _row_sums(given: Tensor) -> Tensor | None:
-    """Return the extremes of entries, of row sums and of row sums of exp, over the dimension of classes."""
+def _row_sums(given: Tensor, *, last: bool) -> Tensor | None:
+    """Return the extremes of entries, of row sums and of row sums of exp, over the dimension of classes.
+
+    `last`: the classes may lie in the last dimension as well, where the rows sum to one.
+    """
     if given.numel() == 0 or not given.is_floating_point():
         return None
     if given.numel() > _MOST_ENTRIES and given.ndim > 1:
         given = given[: max(1, _MOST_ENTRIES // max(1, given[0].numel()))]
     plain = given.detach().float()
     rows = plain.movedim(1, -1) if plain.ndim > 1 else plain.reshape(1, -1)
+    if last and plain.ndim > 2 and bool(((plain.sum(-1) - 1).abs() < _NEARLY_ONE).all()):
+        rows = plain
     sums, exps = rows.sum(-1), rows.exp().sum(-1)
     return torch.stack([rows.min(), rows.max(), sums.min(), sums.max(), exps.min(), exps.max()])

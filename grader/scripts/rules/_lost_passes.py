@@ -30,6 +30,8 @@ class Lost:
     """The last clearing that threw a backward away."""
     last: BackwardRan
     """The only backward that the last step read."""
+    count: int
+    """Backwards that were meant for the last step."""
 
 
 def lost_passes(facts: Facts) -> Iterator[Lost]:
@@ -39,22 +41,21 @@ def lost_passes(facts: Facts) -> Iterator[Lost]:
     known = {one.number: one for one in facts.of(BackwardRan)}
     read = {number for step in facts.of(Stepped) for number in step.recipe}
     for optimizer in facts.optimizers:
-        before, found, count = -1, list[tuple[Stepped, Cleared, BackwardRan]](), 0
+        before, found, count = -1, list[tuple[Stepped, Cleared, BackwardRan, int]](), 0
         for step in facts.steps(optimizer.number):
             clearings = [one for one in facts.between(before, step.serial) if isinstance(one, Cleared)]
             before = step.serial
             count += bool(step.recipe)
             kept = [known[number] for number in step.recipe]
             gone = [(known[n], one) for one in clearings for n in one.dropped.get(step.optimizer, ())]
+            # What another optimizer's step has read was meant for that: the generator's loss, of a discriminator.
+            gone = [(one, clearing) for one, clearing in gone if one.number not in read]
             if len(kept) != 1 or not gone or step.closure or step.unexplained > _EXPLAINED:
                 continue
-            if all(
-                one.number not in read and _is_lost(facts, one, clearing, kept[0], step)
-                for one, clearing in gone
-            ):
-                found.append((step, gone[-1][1], kept[0]))
+            if all(_is_lost(facts, one, clearing, kept[0], step) for one, clearing in gone):
+                found.append((step, gone[-1][1], kept[0], len(gone) + 1))
         if len(found) >= FEWEST and len(found) >= MOST_OFTEN * count:
-            yield Lost([one for one, _, _ in found], count, found[-1][1], found[-1][2])
+            yield Lost([step for step, *_ in found], count, *found[-1][1:])
 
 
 def _is_lost(facts: Facts, gone: BackwardRan, clearing: Cleared, kept: BackwardRan, step: Stepped) -> bool:
@@ -70,12 +71,47 @@ def _is_lost(facts: Facts, gone: BackwardRan, clearing: Cleared, kept: BackwardR
     if set(gone.losses) & set(kept.losses):
         return False  # the same losses again: the first was for a look
     if gone.place != kept.place:
+        if _two_halves(facts, gone, clearing, kept, step):
+            return True
         return _same_input(facts, gone, kept) and not _loss_lines(facts, gone) & _loss_lines(facts, kept)
     return (
         _same_input(facts, gone, kept)
         or kept.divisor == gone.divisor == len(step.window)
         or _in_inner_loop(kept, step)
     )
+
+
+def _two_halves(facts: Facts, gone: BackwardRan, clearing: Cleared, kept: BackwardRan, step: Stepped) -> bool:
+    """Return True for two losses of one model in one block that only this optimizer can have been meant to read.
+
+    So are the real and the false half of a discriminator's loss, which are about different batches.
+    """
+    found = [facts.events[one.forward] for one in (gone, kept) if one.forward is not None]
+    models = [(one.module, one.training) for one in found if isinstance(one, ForwardRan)]
+    held = facts.optimizers[step.optimizer].parameters
+    if len(models) != 2 or models[0] != models[1] or not gone.reached == kept.reached <= held:
+        return False
+    places = [one.place for one in (gone, clearing, kept)]
+    blocks = [_block(one) for one in places if one is not None]
+    losses = _loss_lines(facts, gone), _loss_lines(facts, kept)
+    return len(blocks) == 3 and blocks[0] is not None and blocks.count(blocks[0]) == 3 and all(losses)
+
+
+def _block(place: Place) -> int | None:
+    """Return which block a line is a statement of, not a deeper one of its statements; None if that is not known."""
+    for root in _reading.nodes(place.file, ast.Module):
+        for block in _reading.blocks(root):
+            for one in block:
+                simple = not isinstance(
+                    one, ast.For | ast.While | ast.If | ast.With | ast.Try | ast.FunctionDef
+                )
+                if (
+                    simple
+                    and not isinstance(one, ast.ClassDef)
+                    and one.lineno <= place.line <= (one.end_lineno or 0)
+                ):
+                    return id(block)
+    return None
 
 
 def _same_input(facts: Facts, gone: BackwardRan, kept: BackwardRan) -> bool:

@@ -6,18 +6,20 @@ from grader.scripts.facts import Facts
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.rules.moving_average import averages, mixing_line
 
-_FEWEST = 4
+_FEWEST, _FEWEST_FROM_BIRTH = 4, 2
+"""Updates of the average; fewer are enough if its statistics are those of no batch, as a new batch norm's."""
 
 
 def _find(facts: Facts) -> Iterator[Finding]:
     for module in facts.modules:
         mixed = averages(facts, module)
-        if not module.stale_runs or len(mixed) < _FEWEST:
+        fewest = _FEWEST_FROM_BIRTH if module.stale_from_birth else _FEWEST
+        if not module.stale_runs or len(mixed) < fewest:
             continue
         yield Finding(
             place=mixing_line(facts) or module.built,
             sentence=Said(
-                "이동 평균이 매개변수만 옮기고 버퍼는 옮기지 않아요. 평균 모델의 배치 정규화는 복사할 때의 통계로 "
+                "평균이 매개변수만 옮기고 버퍼는 옮기지 않아요. 평균 모델의 배치 정규화는 복사할 때의 통계로 "
                 "평가해요.",
                 "The average takes the parameters and no buffers: the averaged model is evaluated with the batch-norm "
                 "statistics of the moment when it was copied.",

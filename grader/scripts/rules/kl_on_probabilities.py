@@ -45,4 +45,5 @@ RULE = Rule(
     title=Said("kl_div에 확률을 그대로 넣었어요", "kl_div is given probabilities"),
     lesson=None,
     find=_find,
+    late=True,
 )

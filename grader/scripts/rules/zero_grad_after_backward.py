@@ -55,7 +55,7 @@ def _all_lost(facts: Facts) -> Iterator[Finding]:
 
 def _earlier_lost(facts: Facts) -> Iterator[Finding]:
     for lost in lost_passes(facts):
-        count = len(lost.steps[-1].window)
+        count = lost.count
         yield Finding(
             place=lost.cleared.place,
             sentence=Said(
