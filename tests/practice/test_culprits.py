@@ -124,14 +124,13 @@ def test_of_a_wrong_line_something_true_and_helpful_is_said() -> None:
     case = _case("step-before-backward")
     last = len(case.text.splitlines())
     visit = Visit(case, random.Random(1))
-    assert visit.question is not None
-    symptom = visit.question.answer
-    first = visit.marked(last, symptom)
+    assert visit.question is None
+    first = visit.marked(last)
     assert first.lines == (
-        f"증상은 맞았어요. 그런데 {last}번째 줄 때문은 아니에요.",
+        f"{last}번째 줄 때문은 아니에요.",
         "`opt.zero_grad()`는 정답에도 있는 줄이에요. 볼 곳은 더 위예요. 다시 골라 보세요.",
     )
-    assert "차례가 틀렸어요" in visit.marked(1, symptom).lines[1]
+    assert "차례가 틀렸어요" in visit.marked(1).lines[1]
     told = [on_wrong_line(case, line, kind=False) for line in (1, 2, 4, 5)]
     assert [one.split(". ")[0].rstrip(".") for one in told] == [
         "import에는 틀린 것이 없어요",
@@ -140,4 +139,4 @@ def test_of_a_wrong_line_something_true_and_helpful_is_said() -> None:
         "docstring에는 틀린 것이 없어요",
     ]
     assert all("더 아래예요" in one for one in told)
-    assert visit.marked(min(case.lines), symptom).lines[0] == "찾았어요!"
+    assert visit.marked(min(case.lines)).lines[0] == "찾았어요!"

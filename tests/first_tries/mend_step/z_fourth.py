@@ -1,4 +1,4 @@
-# mistakes: divides-again, missing-zero-grad
+# mistakes: unlisted(divides a mean again), missing-zero-grad
 # lines: 9, 17
 # hidden:
 import torch
