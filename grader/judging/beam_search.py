@@ -14,9 +14,9 @@ Example: mistake `a` acts in the scenarios 1 and 2, `b` and `c` act in scenario 
 `b`. The beam begins with the empty set. In scenario 1, it becomes {a}. In scenario 2, {a} does not agree, and neither
 does {a, c}, so the beam becomes {a, b}.
 
-`mistake_search` calls `BeamSearch.search` with more and more variants, and hands the candidates to `choose_sets`, which
-makes the best ones smaller. Another way to grow a set goes into `_extend` (beside `_with_one_more`), the order of the
-candidates into `_rank`.
+`mistake_search` calls `BeamSearch.search` in several rounds, and hands the candidates to `choose_sets`, which makes the
+best ones smaller. Another way to grow a set goes into `_extend` (beside `_with_one_more`) if it is cheap, or else into
+`_explain_postponed` (beside `_with_two_more`), the order of the candidates into `_rank`.
 """
 
 from collections import Counter
@@ -85,7 +85,7 @@ def _is_allowed(variants: Sequence[MistakeVariant]) -> bool:
 class BeamSearch:
     """Searches for candidates that explain one learner's runs.
 
-    One object can make several searches, with more and more variants, which share the plays of the oracle. As long as
+    One object can make several searches, which share the plays of the oracle. As long as
     none of them has explained a scenario (other than a postponed one), they are given up together: after
     `_MAX_PLAYS_WITHOUT_SUCCESS` plays, no further scenario is begun. A search that begins none returns the empty set.
     """

@@ -12,7 +12,8 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import torch
 
@@ -25,7 +26,7 @@ from grader.judging.repair.small_edits import SmallEdit, small_edits
 from grader.judging.solution import exercise_source, solution_with_needed_imports
 from grader.observe.play import play_scenario
 from grader.observe.program import load_program
-from tests.holes.reasons import Passed, read_reasons, write_reasons
+from tests.holes.reasons import EDITS_FILE, EDITS_HEADER, Passed, read_reasons, write_reasons
 
 SEEDS = (1, 2)
 """An edit passes if it passes with each of these; some only look right by chance with one."""
@@ -77,10 +78,7 @@ def _looks_right(exercise: Exercise, text: str, references: dict[int, Reference]
 
 def found(exercise: Exercise) -> tuple[list[Passed], int]:
     """Return the edits of the solution that pass, and the number of all."""
-    references = {seed: Reference(exercise, seed) for seed in SEEDS}
-    for reference in references.values():
-        for scenario in exercise.driver.scenarios:
-            reference.solution_run(scenario.name)  # once here, not in each child
+    references = played_references(exercise)
     every = list(edits_of(exercise))
     return [
         Passed(exercise.name, "\n".join(edit.old), "\n".join(edit.new), edit.where)
@@ -89,34 +87,71 @@ def found(exercise: Exercise) -> tuple[list[Passed], int]:
     ], len(every)
 
 
-def main() -> int:
-    """Run the command; 1 if an edit passes for which no reason is known."""
-    parser = argparse.ArgumentParser(prog="python -m tests.holes", description=__doc__)
+def played_references(exercise: Exercise) -> dict[int, Reference]:
+    """Return a reference for each of `SEEDS` that has played the solution: once here, not in each child."""
+    references = {seed: Reference(exercise, seed) for seed in SEEDS}
+    for reference in references.values():
+        for scenario in exercise.driver.scenarios:
+            reference.solution_run(scenario.name)
+    return references
+
+
+def run_command(
+    prog: str,
+    description: str | None,
+    search: Callable[[Exercise], tuple[list[Passed], int]],
+    file: Path,
+    header: str,
+    describe: Callable[[Passed], str],
+) -> int:
+    """Run a command that lists what passes in exercises; return 1 if something passes for which no reason is known.
+
+    Args:
+        prog: how the command is called.
+        description: what its help says.
+        search: returns what passes in an exercise, and the number of programs that were tried.
+        file: the reasons, which `--write` rewrites.
+        header: comment at the beginning of that file.
+        describe: returns the lines that are shown of what passes without a reason.
+    """
+    parser = argparse.ArgumentParser(prog=prog, description=description)
     parser.add_argument("exercise", nargs="*")
     parser.add_argument("--all", action="store_true", help="every exercise")
-    parser.add_argument("--write", action="store_true", help="keep what passes in reasons.toml")
+    parser.add_argument("--write", action="store_true", help=f"keep what passes in {file.name}")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     course = load_course()
-    reasons = read_reasons()
+    reasons = read_reasons(file)
     holes = 0
     for name in list(course.exercises) if arguments.all else arguments.exercise:
         begun = time.monotonic()
-        passed, count = found(course.exercise(name))
+        passed, count = search(course.exercise(name))
         unknown = [one for one in passed if not reasons.get(one)]
         holes += len(unknown)
         print(
-            f"{name}: {count} edits, {len(passed)} pass, {len(unknown)} without a reason, "
+            f"{name}: {count} programs, {len(passed)} pass, {len(unknown)} without a reason, "
             f"{time.monotonic() - begun:.0f} s",
             flush=True,
         )
         for one in unknown:
-            print(f"    - {one.old!r}\n    + {one.new!r} {one.where}", flush=True)
+            print(describe(one), flush=True)
         if arguments.write:
             kept = {one: why for one, why in reasons.items() if one.exercise != name}
             reasons = kept | {one: reasons.get(one, "") for one in passed}
-            write_reasons(reasons)
+            write_reasons(reasons, file, header)
     return 1 if holes else 0
+
+
+def main() -> int:
+    """Run the command; 1 if an edit passes for which no reason is known."""
+    return run_command(
+        "python -m tests.holes",
+        __doc__,
+        found,
+        EDITS_FILE,
+        EDITS_HEADER,
+        lambda one: f"    - {one.old!r}\n    + {one.new!r} {one.where}",
+    )
 
 
 if __name__ == "__main__":

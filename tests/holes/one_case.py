@@ -10,24 +10,19 @@ What passes is either no mistake there, then `one_case.toml` says why in one of 
 Example: a `Trainer` that clipped whole windows only once passed, because no scenario clipped a short window.
 """
 
-import argparse
 import ast
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import torch
-
 from grader.course.course import Cases, Exercise
-from grader.course.reading import load_course
 from grader.judging.edits import variant_source
 from grader.judging.reference import Reference
 from grader.judging.solution import exercise_source, solution_source
 from grader.judging.two_copies import two_copies
 from grader.submission.syntax import parse
-from tests.holes.__main__ import SEEDS, passes
-from tests.holes.reasons import Passed, read_reasons, write_reasons
+from tests.holes.__main__ import SEEDS, passes, played_references, run_command
+from tests.holes.reasons import Passed
 
 FILE = Path(__file__).with_name("one_case.toml")
 _HEADER = "# Mistakes in one case only that pass, and why; `python -m tests.holes.one_case --all --write` writes it.\n"
@@ -72,12 +67,12 @@ def programs_of(exercise: Exercise, reference: Reference) -> Iterator[tuple[Pass
                     continue
                 seen.add(source)
                 yield (
-                    Passed(exercise.name, right_line(right, wrong), variant.name, name),
+                    Passed(exercise.name, _first_changed_line(right, wrong), variant.name, name),
                     everything.replace(right, source),
                 )
 
 
-def right_line(right: str, wrong: str) -> str:
+def _first_changed_line(right: str, wrong: str) -> str:
     """Return the first line of the right source that the wrong one does not have there; empty if it only adds some."""
     for one, other in zip(right.split("\n"), wrong.split("\n"), strict=False):
         if one != other:
@@ -86,46 +81,24 @@ def right_line(right: str, wrong: str) -> str:
 
 
 def found(exercise: Exercise) -> tuple[list[Passed], int]:
-    """Return what passes, and the number of all programs."""
-    references = {seed: Reference(exercise, seed) for seed in SEEDS}
-    for reference in references.values():
-        for scenario in exercise.driver.scenarios:
-            reference.solution_run(scenario.name)  # once here, not in each child
+    """Return what passes, and the number of all programs; nothing and 0 if there are no two cases."""
+    if not any(True for _ in cases_of(exercise)):
+        return [], 0
+    references = played_references(exercise)
     every = list(programs_of(exercise, references[SEEDS[0]]))
     return [what for what, text in every if passes(exercise, text, references)], len(every)
 
 
 def main() -> int:
     """Run the command; 1 if something passes for which no reason is known."""
-    parser = argparse.ArgumentParser(prog="python -m tests.holes.one_case", description=__doc__)
-    parser.add_argument("exercise", nargs="*")
-    parser.add_argument("--all", action="store_true", help="every exercise that has two cases")
-    parser.add_argument("--write", action="store_true", help="keep what passes in one_case.toml")
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    course = load_course()
-    reasons = read_reasons(FILE)
-    holes = 0
-    for name in list(course.exercises) if arguments.all else arguments.exercise:
-        exercise = course.exercise(name)
-        if not any(True for _ in cases_of(exercise)):
-            continue
-        begun = time.monotonic()
-        passed, count = found(exercise)
-        unknown = [one for one in passed if not reasons.get(one)]
-        holes += len(unknown)
-        print(
-            f"{name}: {count} programs, {len(passed)} pass, {len(unknown)} without a reason, "
-            f"{time.monotonic() - begun:.0f} s",
-            flush=True,
-        )
-        for one in unknown:
-            print(f"    {one.new}: {one.where}", flush=True)
-        if arguments.write:
-            kept = {one: why for one, why in reasons.items() if one.exercise != name}
-            reasons = kept | {one: reasons.get(one, "") for one in passed}
-            write_reasons(reasons, FILE, _HEADER)
-    return 1 if holes else 0
+    return run_command(
+        "python -m tests.holes.one_case",
+        __doc__,
+        found,
+        FILE,
+        _HEADER,
+        lambda one: f"    {one.new}: {one.where}",
+    )
 
 
 if __name__ == "__main__":

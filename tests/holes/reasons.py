@@ -18,8 +18,10 @@ REASONS = {
 }
 """The words that the two files may use, and what each says."""
 
-_FILE = Path(__file__).with_name("reasons.toml")
-_HEADER = "# Edits of the solutions that pass, and why; `python -m tests.holes --all --write` writes it.\n"
+EDITS_FILE = Path(__file__).with_name("reasons.toml")
+EDITS_HEADER = (
+    "# Edits of the solutions that pass, and why; `python -m tests.holes --all --write` writes it.\n"
+)
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Passed:
     """Where something inserted belongs, as the repair says it; the case for a known mistake."""
 
 
-def read_reasons(file: Path = _FILE) -> dict[Passed, str]:
+def read_reasons(file: Path = EDITS_FILE) -> dict[Passed, str]:
     """Return the reason for each program that is known to pass; empty for one that nobody has judged."""
     table = tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     return {
@@ -45,7 +47,7 @@ def read_reasons(file: Path = _FILE) -> dict[Passed, str]:
     }
 
 
-def write_reasons(reasons: dict[Passed, str], file: Path = _FILE, header: str = _HEADER) -> None:
+def write_reasons(reasons: dict[Passed, str], file: Path = EDITS_FILE, header: str = EDITS_HEADER) -> None:
     """Write them under a comment, by exercise in the order given."""
     text = header
     for one, why in reasons.items():
