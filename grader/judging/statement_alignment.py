@@ -143,7 +143,12 @@ class StatementAlignment:
         after = self.learner[later[0]] if later else None
         return before, after
 
-    def best_match(self, positions: Sequence[int], replaced: Sequence[ComparedStatement]) -> BestMatch:
+    def best_match(
+        self,
+        positions: Sequence[int],
+        replaced: Sequence[ComparedStatement],
+        among: Set[int] | None = None,
+    ) -> BestMatch:
         """Return the learner's statement most like one of the given course statements.
 
         Statements that are more like a right one rank lower. Of statements that rank equally, the one whose changed
@@ -153,6 +158,7 @@ class StatementAlignment:
             positions: positions in `course` of the statements that a mistake adds.
             replaced: the solution's statements in their place. Words that are not in these count twice, because they
                 are what the mistake is about.
+            among: positions in `learner` to choose from; None: all.
         """
         added = [self.course[position] for position in positions]
         unchanged = [statement for i, statement in enumerate(self.course) if i not in positions]
@@ -169,6 +175,7 @@ class StatementAlignment:
             )
             for course_position in self._most_specific(positions, (*unchanged, *replaced))
             for learner_position, statement in enumerate(self.learner)
+            if among is None or learner_position in among
             if not self._in_different_methods(self.course[course_position], statement)
         ]
         if not scores:

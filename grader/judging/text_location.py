@@ -20,6 +20,9 @@ Four ways to find the line are tried, the surest first, and the first that finds
    that precedes. Guards, returned values and the condition of `step()` have rules of their own
    (`_LineFinder.place_of_first_change`).
 
+Of a new block, such as `for p in …:` around `p.grad *= weight`, the statement inside does the wrong thing, and the
+lines above it only lead there (`_LineFinder._inner_positions`). So the statement inside is looked for first.
+
 Example of the fourth way (`test_a_line_is_found_under_other_names`): the mistake turns
 `total += loss.item() * len(xb)` into `total += loss * len(xb)`. The learner wrote `s += out * len(a)`. With `s`, `out`
 and `a` renamed, this is the new statement word for word, so its line is found.
@@ -48,6 +51,11 @@ _MIN_LIKENESS_OF_CHANGE = 0.25
 """Minimum likeness of a line that is taken for a new statement; below it, the gap where that belongs is taken."""
 _MIN_LIKENESS_OF_COPY = 0.95
 """Minimum likeness of a line that counts as a new statement written almost word for word."""
+_MIN_LIKENESS_INSIDE = 0.4
+"""Minimum likeness of a line that is taken for the statement inside a new block; below it, the block's first lines are
+compared, too."""
+_CONTROL_FLOW = frozenset({"Return", "Break", "Continue", "Raise", "Assert", "Pass"})
+"""Kinds of statements that change no value: what is wrong with one in a block is the condition above it."""
 _MIN_LIKENESS_OF_RETURN = 0.5
 """Minimum likeness of a line that is taken before `_line_of_returned_value` is asked, if `at` is `return`.
 
@@ -240,7 +248,7 @@ class _LineFinder:
                 if returned_value is not None:
                     return returned_value
             if match.line is not None and match.likeness >= _MIN_LIKENESS_OF_CHANGE:
-                return Location(self._line_that_adds(change, match) or match.line)
+                return Location(self._line_that_adds(change, match) or self._line_inside(change, match))
             condition = self._condition_of_step() if change.new and at == "step" else None
             place = condition or self._gap_at(change.new_positions.start, change.new_positions.stop)
             if place is not None:
@@ -288,7 +296,8 @@ class _LineFinder:
                 for position, statement in zip(change.new_positions, change.new, strict=True)
                 if statement.text not in base_texts
             ]
-            match = self._alignment.best_match(positions, change.old)
+            inner = [i for i in self._inner_positions(change) if i in positions]
+            match = self._alignment.best_match(inner or positions, change.old)
             if match.likeness >= _MIN_LIKENESS_OF_COPY:
                 return None if match.line is None else Location(match.line)
         return None
@@ -468,8 +477,58 @@ class _LineFinder:
         return self._best_match(change).fit
 
     def _best_match(self, change: Change) -> BestMatch:
-        """Return the learner's statement most like a new one; if there are no new ones, an empty match."""
+        """Return the learner's statement most like a new one; if there are no new ones, an empty match.
+
+        If one is like the statement inside a new block, that counts before all others.
+        """
+        inner = self._alignment.best_match(self._inner_positions(change), change.old)
+        if inner.likeness >= _MIN_LIKENESS_INSIDE:
+            return inner
         return self._alignment.best_match(change.new_positions, change.old)
+
+    def _inner_positions(self, change: Change) -> list[int]:
+        """Return the positions of new statements inside new blocks that change something; most changes have none.
+
+        These do not count, because there the mistake is in the block's first line: statements of a block that replaces
+        another of its kind, or of an `if` with an `else`, and statements that the base has, too.
+        """
+        base_texts = {statement.text for statement in self._base}
+        other_kinds = {"FunctionDef", *(statement.kind for statement in change.old)}
+        blocks = [s.node for s in change.new if is_compound(s.node) and s.kind not in other_kinds]
+        inside = {id(node) for block in blocks for node in ast.walk(block) if node is not block}
+        chosen = {
+            id(node) for block in blocks if isinstance(block, ast.If) and block.orelse for node in ast.walk(block)
+        }
+        return [
+            position
+            for position, statement in zip(change.new_positions, change.new, strict=True)
+            if id(statement.node) in inside - chosen
+            and _changes_something(statement)
+            and statement.text not in base_texts
+        ]
+
+    def _line_inside(self, change: Change, match: BestMatch) -> int | None:
+        """Return the line of the matched statement; if it only leads to what is wrong, that of the statement inside.
+
+        It does if both are blocks, the learner's and the new one, and the learner's also if it is a `for`.
+        """
+        assert match.position is not None
+        block = self._learner[match.position].node
+        wanted = self._inner_positions(change)
+        if not wanted and isinstance(block, ast.For) and all(map(_changes_something, change.new)):
+            wanted = list(change.new_positions)
+        within = {id(node) for node in ast.walk(block)} if is_compound(block) else set()
+        inside = {
+            position
+            for position, statement in enumerate(self._learner)
+            if id(statement.node) in within and _changes_something(statement)
+        }
+        return self._alignment.best_match(wanted, change.old, among=inside).line or match.line
+
+
+def _changes_something(statement: ComparedStatement) -> bool:
+    """Return True if a statement is neither the first line of a block nor one of `_CONTROL_FLOW`."""
+    return not is_compound(statement.node) and statement.kind not in _CONTROL_FLOW
 
 
 def _only_reorders_return(change: Change) -> bool:
