@@ -7,6 +7,7 @@
    alike here, and feedback names both (`a|b`).
 4. If scenarios stay unexplained, a mistake is named only if the explained ones are evidence enough
    (`_evidence_suffices`). Such a submission makes a mistake that is not known, and known ones may fit by chance.
+5. The mistake that raises the exception which is shown is named first; the others follow in the order of the TOML.
 
 Example: if {no-division, drops-leftover} and {no-division, leaks-leftover} both explain all wrong scenarios, the
 feedback names two mistakes: `no-division` and `drops-leftover|leaks-leftover`.
@@ -25,7 +26,7 @@ import numpy as np
 
 from grader.course.course import Mistake
 from grader.course.feedback import Pasted
-from grader.judging.compare_runs import differing_fields
+from grader.judging.compare_runs import differing_fields, has_same_cause
 from grader.judging.edits import Combination, MistakeVariant, ids_of
 from grader.judging.judge import Verdict
 from grader.judging.mistake_search import FoundMistakes, find_mistakes
@@ -33,7 +34,7 @@ from grader.judging.nearest_mistake import nearest_mistake
 from grader.judging.reference import Reference
 from grader.judging.run_digest import behaviour_digest
 from grader.judging.tie_break import break_tie
-from grader.observe.trace import Run, Trace
+from grader.observe.trace import Failure, Run, Trace
 
 _MIN_STATES = 3
 """Minimum number of parameter states (the start and two updates) whose equality is no accident.
@@ -136,6 +137,7 @@ def _find_explanation(trace: Trace, verdict: Verdict, reference: Reference) -> E
     found = find_mistakes(reference, trace.runs, list(verdict.differences))
     combinations = break_tie(found, trace, reference)
     mistakes = _explained_mistakes(combinations, found, trace, reference)
+    mistakes = tuple(sorted(mistakes, key=lambda one: not _raises(one, verdict.failure, trace, reference)))
     pasted = _pasted_program(trace, verdict, reference)
     nearest = None if mistakes or pasted else nearest_mistake(reference, trace.runs, verdict.differences)
     return Explanation(
@@ -163,6 +165,21 @@ def _explained_mistakes(
         if _evidence_suffices(variant, supporting, found, trace, reference):
             mistakes.append(ExplainedMistake(variant, alternatives=alternatives, scenarios=supporting))
     return tuple(mistakes)
+
+
+def _raises(
+    mistake: ExplainedMistake, failure: Failure | None, trace: Trace, reference: Reference
+) -> bool:
+    """Return True if the mistake, made alone, raises for the same reason in a scenario that ended in this failure.
+
+    None: no exception is shown.
+    """
+    if failure is None:
+        return False
+    source = reference.sources[mistake.variant.name]
+    raised_in = [scenario for scenario in mistake.scenarios if trace.runs[scenario].failure == failure]
+    expected = [reference.run_so_far(source, scenario).failure for scenario in raised_in]
+    return any(other is not None and has_same_cause(failure, other) for other in expected)
 
 
 def _ids_of_interchangeable_mistakes(
