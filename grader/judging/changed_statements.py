@@ -3,6 +3,8 @@
 `text_location` looks for these statements in the learner's program. Example: the mistake that turns
 `return total / count` into `return total` is one change, with the old statement `return total / count` and the new
 statement `return total`.
+
+What else is asked of one change becomes a property of `Change`; of all together, one of `ChangedStatements`.
 """
 
 from collections import Counter
@@ -52,7 +54,7 @@ class Change:
     """The statements in the place of `old`; empty if the mistake only removes some."""
     position: int
     """Index in the solution's statements of the first old one; if there is none, of the one before which `new` is
-    inserted."""
+    inserted, or the number of all if that is the end."""
     new_positions: range
     """Indices of `new` in the statements of the program with the mistake."""
 
@@ -66,7 +68,10 @@ class Change:
 
 
 class ChangedStatements:
-    """What is different in two programs, the solution and the program with a mistake (`wrong`)."""
+    """What is different in two programs, the solution and the program with a mistake (`wrong`).
+
+    The solution may have other mistakes made in it already, the same ones as `wrong`.
+    """
 
     def __init__(self, solution: Sequence[ComparedStatement], wrong: Sequence[ComparedStatement]) -> None:
         self._solution, self._wrong = solution, wrong
@@ -90,9 +95,9 @@ class ChangedStatements:
         ]
 
     def _blocks_to_ignore(self) -> set[str]:
-        """Return `With` or `Try`, or both, if the mistake adds or removes such a block.
+        """Return those of `With` and `Try` of which the programs have different numbers.
 
-        The statements inside that block stay the same, so they must not count as changed.
+        The statements inside a block that is added or removed stay the same, so they must not count as changed.
         """
         kinds_before = Counter(statement.kind for statement in self._solution)
         kinds_after = Counter(statement.kind for statement in self._wrong)
@@ -132,7 +137,7 @@ class ChangedStatements:
 
     @property
     def only_reorders(self) -> bool:
-        """True if both programs have the same statements, in the same or in another order."""
+        """True if both programs have the same statements, in whatever order and blocks."""
         return Counter(s.text for s in self._solution) == Counter(s.text for s in self._wrong)
 
     @property

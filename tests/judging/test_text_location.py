@@ -195,6 +195,8 @@ def test_a_line_to_look_at_stands_in_the_solution() -> None:
     assert is_line_of(LOOP, "return state")
     assert not is_line_of(LOOP, "return total")
     assert not is_line_of(LOOP, "return (")
+    assert not is_line_of(LOOP, "# return state")
+    assert is_line_of("def f(count):\n    count = count + 1\n    return count\n", "count = count + 1")
 
 
 def test_a_wrong_value_without_a_line_like_it_is_where_it_is_returned() -> None:
