@@ -8,12 +8,14 @@ the mistake made in it, in its usual variant. The learner's text contradicts a t
 - The twin's program lacks a call of the solution that the learner's definition makes. Each such call is one
   contradiction.
 
-The twins with the fewest contradictions stay; the others are ruled out.
+The twins with the fewest contradictions stay; the others are ruled out. Another contradiction is counted in
+`_mark_unlikely`; its test goes into `tests/judging/test_twins_by_text.py`.
 
 Example: the learner's program never clips, and never updates on the short last window. "Clips only the last window"
-behaves in the same way, but its program calls `clip_grad_norm_`, which the learner's file does not mention. Therefore
-feedback says only that it does not clip. Another example: a learner's program that moves the parameters by an optimizer
-of its own calls `step`. "Moves the parameters by hand" behaves in the same way, but its program calls no `step`.
+behaves as "does not clip" then, but its program calls `clip_grad_norm_`, which the learner's file does not mention. So
+of these two, feedback shows "does not clip" only. Another example: a learner's program that moves the parameters by an
+optimizer of its own calls `step`. "Moves the parameters by hand" behaves in the same way, but its program calls no
+`step`.
 """
 
 import ast
@@ -51,18 +53,16 @@ def rule_out_twins(explanation: Explanation, exercise: Exercise, origin: Origin)
     # in the definition only: the answers to other exercises, in the same file, make calls of their own.
     called = _calls([] if definition is None else [definition])
     mistakes = tuple(
-        _without_contradicted_twins(mistake, exercise, mentioned, called)
-        if len(mistake.alternatives) > 1
-        else mistake
+        _mark_unlikely(mistake, exercise, mentioned, called) if len(mistake.alternatives) > 1 else mistake
         for mistake in explanation.mistakes
     )
     return replace(explanation, mistakes=mistakes)
 
 
-def _without_contradicted_twins(
+def _mark_unlikely(
     mistake: ExplainedMistake, exercise: Exercise, mentioned: set[str], called: Counter[str]
 ) -> ExplainedMistake:
-    """Return a mistake with `unlikely` filled in.
+    """Return the mistake with those of its twins in `unlikely` that have more contradictions than another.
 
     Args:
         mistake: a mistake that has twins.
@@ -75,17 +75,18 @@ def _without_contradicted_twins(
     contradictions = {}
     for twin in mistake.alternatives:
         twin_calls = solution_calls & _calls(parse(variant_source(exercise, MistakeVariant(twin, 0))))
+        unmentioned = twin_calls.keys() - mentioned
         lacking = (solution_calls & called) - twin_calls
-        contradictions[twin.id] = len(twin_calls.keys() - mentioned) + lacking.total()
+        contradictions[twin.id] = len(unmentioned) + lacking.total()
     fewest = min(contradictions.values())
     unlikely = frozenset(id_ for id_, count in contradictions.items() if count > fewest)
     return replace(mistake, unlikely=unlikely)
 
 
 def _calls(statements: Sequence[ast.stmt]) -> Counter[str]:
-    """Return how often statements call functions and methods of each name.
+    """Return how often statements call functions and methods of each name, `if False:` blocks not counted.
 
-    Calls under `if False:` do not count: some mistakes are written so.
+    Some mistakes are made by such a block.
     """
     nodes = [node for statement in statements for node in ast.walk(statement)]
     dead = {
