@@ -47,7 +47,7 @@ MistakeSet = frozenset[MistakeVariant]
 class AgreementOracle:
     """Answers whether a set of mistakes *agrees* in a scenario: whether its program gives the learner's run there.
 
-    Four methods answer this:
+    These methods answer it, `whole_set_agrees_in_each` for several scenarios:
 
         acting_subset_agrees               makes both assumptions of the module; costs fewest plays; for growing sets
         whole_set_agrees                   plays all mistakes of the set, if it can; for checking the best sets

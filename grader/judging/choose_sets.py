@@ -82,10 +82,10 @@ class SetChooser:
     def _best_sets(self, candidates: Sequence[Candidate]) -> ChosenSets:
         """Return those sets that explain most scenarios and change none in which the learner is right.
 
-        The first such set is played whole and made smaller, which takes many plays. Later ones are not made smaller,
-        and are checked with their acting mistakes only. If a set explains every scenario, there is no later round of
-        `mistake_search` that could need the plays: then sets are played whole, too, where their acting mistakes do not
-        agree.
+        Each candidate first loses the mistakes that it does not need (`_drop_unneeded_cheaply`). Until one has passed,
+        the sets are also played whole and made smaller, which takes many plays; later ones are checked with their
+        acting mistakes only. If a set explains every scenario, there is no later round of `mistake_search` that could
+        need the plays: then later sets are played whole, too, where their acting mistakes do not agree.
         """
         sets: list[MistakeSet] = []
         explained: tuple[str, ...] = ()
@@ -152,7 +152,8 @@ class SetChooser:
     def _check_whole_and_shrink(self, mistakes: MistakeSet) -> Candidate | None:
         """Return the set made smaller, with the scenarios that it explains when played with all its edits.
 
-        None if it explains none, or changes a scenario in which the learner is right.
+        If some of its edits hide others, and it agrees everywhere with its acting mistakes in their place, it explains
+        all. None if it explains none, or changes a scenario in which the learner is right.
         """
         explained = self._explained_whole(mistakes)
         if len(explained) < len(self._wrong) and self._whole_or_acting_subset_agrees_everywhere(mistakes):
@@ -180,7 +181,7 @@ class SetChooser:
     # ---- making a set smaller ------------------------------------------------------------------------
 
     def _shrink_played_whole(self, mistakes: MistakeSet, explained: Sequence[str]) -> MistakeSet:
-        """Return a smaller set that agrees in all these scenarios as well, played whole; else the set itself.
+        """Return a smaller set that agrees in all these and the right scenarios, played whole; else the set itself.
 
         Unlike `_drop_unneeded_cheaply`, this does not rely on what a mistake changes alone.
         """
@@ -220,7 +221,7 @@ class SetChooser:
     def _replace_two_by_one(self, mistakes: MistakeSet, explained: Sequence[str]) -> MistakeSet:
         """Return the set with two mistakes replaced by one, if one agrees; else the set itself.
 
-        Only a mistake is tried that acts wherever one of the two does, and nowhere else.
+        Of these and the right scenarios, the one must act where one of the two does, and nowhere else.
         """
         scenarios = (*explained, *self._right)
         for pair in combinations(self._oracle.in_toml_order(mistakes), 2):

@@ -2,7 +2,8 @@
 
 1. `mistake_search` finds combinations of known mistakes that behave as the submission does in as many scenarios as
    possible. The other scenarios that went wrong stay *unexplained*.
-2. Of equally good combinations, those that also work in the same way (`tie_break`) are kept. The first is reported.
+2. Of equally good combinations, those are kept whose programs work most like the submission (`tie_break`). The first
+   is reported.
 3. If another combination kept differs from the first in one mistake only, the two mistakes are *twins*: they behave
    alike here, and feedback names both (`a|b`).
 4. If scenarios stay unexplained, a mistake is named only if the explained ones are evidence enough
@@ -150,7 +151,10 @@ def _find_explanation(trace: Trace, verdict: Verdict, reference: Reference) -> E
 def _explained_mistakes(
     combinations: Sequence[Combination], found: FoundMistakes, trace: Trace, reference: Reference
 ) -> tuple[ExplainedMistake, ...]:
-    """Return the mistakes of the first combination, each with its twins; those without enough evidence are left out."""
+    """Return the mistakes of the first combination, each with its twins.
+
+    Left out are those without enough evidence, and those whose twins an unexplained scenario might rule out.
+    """
     if not combinations:
         return ()
     mistakes = []
@@ -201,8 +205,8 @@ def _evidence_suffices(
     1. All unexplained scenarios end in exceptions, which spoil no other scenario. Of the supporting scenarios, at least
        one ran to its end, and at least as many as there are unexplained scenarios that the mistake changes, too.
     2. There are more supporting scenarios than unexplained ones that the mistake changes. And one of the supporting
-       scenarios differs from the solution only in arrays and facts that are right in all unexplained scenarios: so
-       whatever is unexplained did not cause the agreement.
+       scenarios, not ended by the learner's own `raise`, differs from the solution only in arrays and facts that are
+       right in all unexplained scenarios: so whatever is unexplained did not cause the agreement.
     3. One supporting scenario has several updates, and its parameters differ from the solution's: so many numbers do
        not agree with the mistake's by chance.
 
@@ -261,9 +265,9 @@ def _differs_over_several_updates(scenario: str, trace: Trace, reference: Refere
 
 
 def _pasted_program(trace: Trace, verdict: Verdict, reference: Reference) -> Pasted | None:
-    """Return the well-known wrong program (`[[copies]]`) that behaves as the submission in every scenario with a run.
+    """Return the first well-known wrong program (`[[copies]]`) that behaves as the submission wherever that has a run.
 
-    None if there is none.
+    None if there is none, or if the submission has no run.
     """
 
     def target(scenario: str) -> Run:
@@ -272,6 +276,6 @@ def _pasted_program(trace: Trace, verdict: Verdict, reference: Reference) -> Pas
 
     scenarios = [s.name for s in reference.exercise.driver.scenarios if s.name in trace.runs]
     for copy in reference.exercise.copies:
-        if all(reference.reproduces(copy.program, name, target(name)) for name in scenarios):
+        if scenarios and all(reference.reproduces(copy.program, name, target(name)) for name in scenarios):
             return Pasted(copy.id, copy.title, copy.explain, copy.hint)
     return None

@@ -3,12 +3,10 @@
 Example: `no-division` turns `loss = loss_fn(logits, yb) / len(window)` into `loss = loss_fn(logits, yb)`. The right
 line is the former.
 
-`assess.py` puts these lines into the diagnosis, and `report/results.py` writes them into `results.json`. The third hint
-of a page (`report/hold_back.py`) shows them. If no edit of the learner's own code was found, the last step of `hint`
-(`report/hint_ladder.py`) shows the line if it is the only one and can stand in the learner's code as it is.
-`repair/add_repair.py` finds by them the step of a repair that inserts what a mistake lacks. `uncalled.py` looks for
-method calls in `changed_lines`, which are not cut short. Nothing here reads the learner's program; its edits are made
-in `repair/`. To show something else of the solution, or more: `right_lines` and `_MAX_LINES`.
+`assess.py` puts these lines into the diagnosis; hints show them (`report/hold_back.py`, `report/hint_ladder.py`), and
+`repair/add_repair.py` compares the steps of a repair with them. `uncalled.py` reads `changed_lines`. Nothing here reads
+the learner's program; its edits are made in `repair/`. To show something else of the solution, or more: `right_lines`
+and `_MAX_LINES`, with a case in `tests/judging/test_right_lines.py`.
 """
 
 import ast
@@ -28,7 +26,7 @@ from grader.judging.solution import exercise_source
 from grader.submission.syntax import DEFINITIONS, definitions, first_line, last_line
 
 _MAX_LINES = 4
-"""Maximum number of lines that are shown: an absolute limit, which is the whole answer of a short exercise."""
+"""Maximum number of lines that are shown, `GAP` not counted; a short exercise's whole answer has hardly more."""
 GAP = "..."
 """Stands between two lines that are not neighbours in the bare solution."""
 
@@ -51,8 +49,8 @@ def right_lines(exercise: Exercise, mistake: ExplainedMistake) -> tuple[str, ...
 
     If each of them also occurs somewhere in that program (it was moved, or one of several equal lines is gone), their
     neighbours come with them, because the lines alone would not show where they belong. Of a statement of several
-    lines, all come. Docstrings, comments and empty lines are left out, and `...` stands between lines that are not
-    neighbours in what remains.
+    lines, all come, but of a block only its header. Docstrings, comments and empty lines are left out, and `...` stands
+    between lines that are not neighbours in what remains.
 
     Empty if the mistake only adds lines or changes no code, if there would be more than `_MAX_LINES`, or if feedback
     shows other mistakes that behave alike beside it (`shown_alternatives`).
