@@ -32,7 +32,7 @@ from grader.observe.trace import Run
 _MAX_PLAYS = 360
 """Maximum number of plays for one submission, before `ensure_plays_left` adds some; divided by the driver's `cost`.
 
-A learner waits for them, so it is little more than programs of `tests/rejected` need: two need more than 300.
+A learner waits for them, so it is little more than programs of `tests/rejected` need.
 """
 _RESERVED_PLAYS = 80
 """Number of plays among `_MAX_PLAYS` that are kept for playing the best sets whole; divided by the driver's `cost`."""

@@ -7,7 +7,8 @@ learner's variables get the names of those that play the same roles in the progr
 the statements of the two programs are aligned by likeness (`statement_alignment`). The course may also name a line of
 the solution at which the mistake is found (`Mistake.near`).
 
-Four ways to find the line are tried, the surest first, and the first that finds one counts:
+Four ways to find the line are tried, the surest first, and the first that finds one counts (`locate_in_text` calls
+them; another one goes there):
 
 1. If there is a `near` that does not have to be used (`Mistake.only_near`): the learner's line that repeats a new
    statement almost word for word. There the learner wrote the mistake itself.
@@ -109,7 +110,7 @@ def locate_in_text(
         only_near: True: use `near` even if the learner wrote one of the new statements almost word for word.
         side: where beside `near` something is missing (see `Mistake.side`).
         with_other_mistakes: source of the solution with the learner's other mistakes made, one of which may have
-            changed the line `near`; None if there are none. Only read if there is a `near`.
+            changed the line `near`; None: without others, or if unknown. Only read if there is a `near`.
 
     Returns:
         None if one of the programs does not parse, if the learner's does not define `name` or has more than
@@ -133,7 +134,6 @@ def locate_in_text(
     changed = ChangedStatements(base_program.statements, wrong_program.statements)
     finder = _LineFinder(base_program.statements, changed, align_learner_with(wrong_program))
     aligned_with_base = align_learner_with(base_program)
-    # The four ways of the module's docstring, in order.
     found = finder.line_repeating_change() if near and not only_near else None
     if found is None:
         found = _place_in_twin_block(definition, changed, aligned_with_base, has_near=bool(near))
@@ -343,9 +343,9 @@ class _LineFinder:
         return max((self._fit_of(change) for change in self._changed.changes), default=0.0)
 
     def _first_guard(self, method: str, is_condition: bool) -> Location | None:
-        """Return the place of the learner's first guard; without one, the gap before the first line.
+        """Return the place of the learner's first guard; without one, the gap before the first line of code.
 
-        If both classes have the method, only its statements count. None if there are no statements.
+        If both classes have the method, only its statements count. None if there is no code.
 
         Args:
             method: name of the method; empty in functions.
@@ -358,7 +358,8 @@ class _LineFinder:
             conditions = (s for s in statements if s.kind == "If" and guard.node in s.node.body)  # type: ignore[attr-defined]
             found = next(conditions, guard) if is_condition else guard
             return Location(found.line)
-        first_line = next((s.line for s in statements if s.kind != "FunctionDef"), None)
+        is_class = any(s.method for s in statements)
+        first_line = next((s.line for s in statements if s.method or not is_class), None)
         return None if first_line is None else Location(first_line, side="before")
 
     def _last_return(self) -> Location | None:

@@ -57,8 +57,9 @@ def break_tie(found: FoundMistakes, trace: Trace, reference: Reference) -> list[
     """Return those of the combinations found that work most like the submission; several if they work alike.
 
     In a combination returned, one mistake may be made in another variant than in the one found: one that behaves alike
-    but works more like the submission. The list is empty if the programs of all combinations touch the model and the
-    submission does not. Scenarios are compared one after the other, until all combinations left make the same mistakes.
+    but works more like the submission. The list is empty if nothing was found, or if the programs of all combinations
+    touch the model and the submission does not. Scenarios are compared one after the other, until all combinations left
+    make the same mistakes.
 
     Args:
         found: combinations that explain the submission equally well.

@@ -183,14 +183,15 @@ def _with_mistakes_at_steps(
     for number, named in enumerate(mistakes):
         wanted = {line.strip() for line in named.right_lines} - {GAP}
         for edit, step in zip(repair.edits, steps, strict=True):
-            inserts = edit.where and not edit.old and wanted and wanted <= {line.strip() for line in edit.new}
-            if inserts and (named.before or named.after) and step.line is not None:
+            inserted = {line.strip() for line in edit.new} if edit.side and not edit.old else set()
+            inserts_what_lacks = bool(wanted) and wanted <= inserted
+            if inserts_what_lacks and (named.before or named.after) and step.line is not None:
                 mistakes[number] = replace(
                     named,
                     line=step.line,
                     cell=step.cell,
-                    before="앞" in edit.where,
-                    after="앞" not in edit.where,
+                    before=edit.side == "before",
+                    after=edit.side != "before",
                     source_line=origin.line_text(edit.line),
                 )
                 break

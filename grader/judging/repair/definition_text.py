@@ -2,7 +2,7 @@
 
 Edits change the text, not the syntax tree, so that comments and spacing stay wherever nothing is edited. `small_edits`
 reads the learner's definition and its helpers, and the solution's definition; the other modules of this folder look at
-them and draft edits. Nothing is edited here.
+them and draft edits. Nothing is edited here. What else they need to know becomes a field of `Statement` or `Gap`.
 
 Three kinds of numbers occur. Attributes called `..._line` or `lineno` count the program's lines from 1; `position` is
 an index in a block; `start` and `end` are the bounds of a slice of `program_lines`.

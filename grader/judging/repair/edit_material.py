@@ -117,7 +117,7 @@ class EditMaterial:
 
     @cached_property
     def solution_constants(self) -> list[ast.Constant]:
-        """The constants of the solution, except strings."""
+        """The constants in the translated statements of the solution, each once, except strings."""
         constants = (n for n in self._solution_nodes if isinstance(n, ast.Constant))
         # By `repr`, because `1`, `1.0` and `True` are equal as keys.
         return list({repr(c.value): c for c in constants if not isinstance(c.value, str)}.values())

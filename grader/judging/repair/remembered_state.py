@@ -2,7 +2,7 @@
 
 A submission's scenarios are played in one process, as a learner calls a function again and again in one notebook. A
 mutable default, an attribute of a class or a global variable lives on between the calls; a newly loaded program has
-forgotten what they held. So if a scenario always has the same other result in a newly loaded program, something was
+forgotten what they held. So if two newly loaded programs give the same other result in a scenario, something was
 remembered.
 
 Example: `def reach(node, seen=set())` skips in its second call the nodes that the first call has added to `seen`.

@@ -1,7 +1,8 @@
 """Find a program's top-level names: those of its imports, all that it has, and the helpers that a definition uses.
 
-`small_edits` edits the helpers, too, and adds the import of a name that an edit borrows from the solution, unless the
-program has the name already. Imports and definitions inside a top-level `if` or `try` are not found.
+`small_edits` edits the helpers, too (`helper_names` says which), and adds the import of a name that an edit borrows
+from the solution, unless the program has the name already. Imports and definitions inside a top-level `if` or `try` are
+not found.
 """
 
 import ast

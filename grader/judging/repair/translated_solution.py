@@ -10,7 +10,8 @@ solution assigns only once, the value takes its place. A statement that reads an
 is left out; an attribute that the learner lacks keeps its name.
 
 Counterparts are found by the words on the statements' first lines, the most alike first, with small bonuses for the
-same number of loops around them and for similar positions.
+same number of loops around them and for similar positions. Another sign that two statements are counterparts is another
+bonus in `_find_counterparts`.
 
 Example: the solution has `total += loss.item() * len(xb)`, the learner `s += value.item()` in a loop over `a, b`. The
 translated statement is `s += value.item() * len(a)`, and the learner's statement is its counterpart with likeness 0.67.
