@@ -156,8 +156,13 @@ class BeamSearch:
             scenario: [variant for variant in variants if self._oracle.acts_in(variant, scenario)]
             for scenario in self._wrong
         }
-        order = sorted(acting_in, key=lambda s: len(self._oracle.grouped_by_behaviour(acting_in[s], s)))
-        return {scenario: acting_in[scenario] for scenario in order}
+        behaviour_counts = {
+            scenario: len(self._oracle.grouped_by_behaviour(acting, scenario))
+            for scenario, acting in acting_in.items()
+        }
+        return {
+            scenario: acting_in[scenario] for scenario in sorted(acting_in, key=behaviour_counts.__getitem__)
+        }
 
     def _explain_postponed(
         self,
@@ -219,14 +224,23 @@ class BeamSearch:
             variants: variants that act in it and may be added.
             may_leave_unexplained: see `search`.
         """
-        agreeing = [c for c in beam if self._oracle.acting_subset_agrees(c.mistakes, scenario)]
-        disagreeing = [c for c in beam if not self._oracle.acting_subset_agrees(c.mistakes, scenario)]
+        agreeing: list[Candidate] = []
+        disagreeing: list[Candidate] = []
+        for candidate in beam:
+            agrees = self._oracle.acting_subset_agrees(candidate.mistakes, scenario)
+            (agreeing if agrees else disagreeing).append(candidate)
         # In an idle candidate, an added mistake acts alone, so one play answers for all idle candidates. An active
         # candidate needs a play of its own for each added mistake: few are tried if idle ones fit.
-        active = [c for c in disagreeing if self._oracle.acting_subset(c.mistakes, scenario)]
-        idle = [c for c in disagreeing if c not in active]
-        unchanged = [Candidate(c.mistakes, (*c.explained, scenario)) for c in agreeing]
-        grown = [extended for c in idle for extended in self._with_one_more(c, scenario, variants)]
+        active = [
+            candidate for candidate in disagreeing if self._oracle.acting_subset(candidate.mistakes, scenario)
+        ]
+        idle = [candidate for candidate in disagreeing if candidate not in active]
+        unchanged = [
+            Candidate(candidate.mistakes, (*candidate.explained, scenario)) for candidate in agreeing
+        ]
+        grown = [
+            extended for candidate in idle for extended in self._with_one_more(candidate, scenario, variants)
+        ]
         few_active = active[: _MAX_EXTENDED_ACTIVE_BESIDE_IDLE if grown else _MAX_EXTENDED_ACTIVE]
         # The variants of one behaviour mostly fail together, though their edits may overlap with those of the acting
         # mistakes in different ways. So one of each behaviour is tried with all candidates before the others, for which
@@ -275,7 +289,8 @@ class BeamSearch:
             for behaviour, alike in by_behaviour.items()
         }
         pairs = sorted(
-            combinations(by_behaviour, 2), key=lambda pair: -sum(progress_of_behaviour[b] for b in pair)
+            combinations(by_behaviour, 2),
+            key=lambda pair: -sum(progress_of_behaviour[behaviour] for behaviour in pair),
         )
         for one, other in pairs[:_MAX_PAIRS]:
             for added in product(by_behaviour[one], by_behaviour[other]):
@@ -302,8 +317,12 @@ class BeamSearch:
         mistakes = candidate.mistakes.union(added)
         if not self._oracle.acting_subset_agrees(mistakes, scenario):
             return None
-        affected = [s for s in candidate.explained if any(self._oracle.acts_in(v, s) for v in added)]
-        if not all(self._oracle.acting_subset_agrees(mistakes, s) for s in affected):
+        affected = [
+            earlier
+            for earlier in candidate.explained
+            if any(self._oracle.acts_in(variant, earlier) for variant in added)
+        ]
+        if not all(self._oracle.acting_subset_agrees(mistakes, earlier) for earlier in affected):
             return None
         return Candidate(mistakes, (*candidate.explained, scenario))
 

@@ -81,8 +81,8 @@ class ChangedStatements:
         """All changes: insertions first, then replacements, then removals."""
         ignored = self._blocks_to_ignore()
         matcher = SequenceMatcher(
-            a=[(s.outer_blocks_without(ignored), s.text) for s in self._solution],
-            b=[(s.outer_blocks_without(ignored), s.text) for s in self._wrong],
+            a=[(statement.outer_blocks_without(ignored), statement.text) for statement in self._solution],
+            b=[(statement.outer_blocks_without(ignored), statement.text) for statement in self._wrong],
             autojunk=False,
         )
         differing = [operation for operation in matcher.get_opcodes() if operation[0] != "equal"]
@@ -112,7 +112,9 @@ class ChangedStatements:
         solution_words = words_of_all(self._solution).keys()
 
         def order(change: Change) -> tuple[bool, int, bool]:
-            only_initialises = bool(change.new) and all(s.is_initialisation for s in change.new)
+            only_initialises = bool(change.new) and all(
+                statement.is_initialisation for statement in change.new
+            )
             return only_initialises, -len(words_of_all(change.new).keys() - solution_words), not change.old
 
         return sorted(self.changes, key=order)
@@ -138,7 +140,10 @@ class ChangedStatements:
     @property
     def only_reorders(self) -> bool:
         """True if both programs have the same statements, in whatever order and blocks."""
-        return Counter(s.text for s in self._solution) == Counter(s.text for s in self._wrong)
+        before, after = (
+            Counter(statement.text for statement in program) for program in (self._solution, self._wrong)
+        )
+        return before == after
 
     @property
     def first_changed_position(self) -> int:

@@ -124,8 +124,10 @@ class SetChooser:
         mistakes = candidate.mistakes
         for variant in reversed(self._oracle.in_toml_order(mistakes)):
             rest = mistakes - {variant}
-            acts_in = (s for s in candidate.explained if self._oracle.acts_in(variant, s))
-            if all(self._oracle.acting_subset_agrees(rest, s) for s in acts_in):
+            acts_in = (
+                scenario for scenario in candidate.explained if self._oracle.acts_in(variant, scenario)
+            )
+            if all(self._oracle.acting_subset_agrees(rest, scenario) for scenario in acts_in):
                 mistakes = rest
         return mistakes
 
@@ -134,9 +136,12 @@ class SetChooser:
         agrees = self._oracle.acting_subset_agrees
         # The acting subset comes first, because it often costs no play.
         explains_all = all(
-            agrees(mistakes, s) or self._oracle.whole_set_agrees(mistakes, s) for s in self._wrong
-        ) and all(agrees(mistakes, s) for s in self._right)
-        return Candidate(mistakes, tuple(self._wrong)) if explains_all else None
+            agrees(mistakes, scenario) or self._oracle.whole_set_agrees(mistakes, scenario)
+            for scenario in self._wrong
+        )
+        if not explains_all or not all(agrees(mistakes, scenario) for scenario in self._right):
+            return None
+        return Candidate(mistakes, tuple(self._wrong))
 
     def _check_acting(self, mistakes: MistakeSet) -> Candidate | None:
         """Return the set with the scenarios that its acting mistakes explain.
@@ -144,8 +149,8 @@ class SetChooser:
         None if it explains none, or changes a scenario in which the learner is right.
         """
         agrees = self._oracle.acting_subset_agrees
-        explained = tuple(s for s in self._wrong if agrees(mistakes, s))
-        if not explained or not all(agrees(mistakes, s) for s in self._right):
+        explained = tuple(scenario for scenario in self._wrong if agrees(mistakes, scenario))
+        if not explained or not all(agrees(mistakes, scenario) for scenario in self._right):
             return None
         return Candidate(mistakes, explained)
 
@@ -166,7 +171,9 @@ class SetChooser:
 
     def _explained_whole(self, mistakes: MistakeSet) -> tuple[str, ...]:
         """Return the names of the wrong scenarios that the program with all these mistakes explains."""
-        return tuple(s for s in self._wrong if self._oracle.whole_set_agrees(mistakes, s))
+        return tuple(
+            scenario for scenario in self._wrong if self._oracle.whole_set_agrees(mistakes, scenario)
+        )
 
     def _whole_or_acting_subset_agrees_everywhere(self, mistakes: MistakeSet) -> bool:
         """Return True if the set agrees in every scenario, played whole or with its acting mistakes only.
@@ -175,7 +182,8 @@ class SetChooser:
         does not explain the scenarios of the one that is hidden; with its acting mistakes only, it does.
         """
         return all(
-            self._oracle.whole_set_or_acting_subset_agrees(mistakes, s) for s in (*self._wrong, *self._right)
+            self._oracle.whole_set_or_acting_subset_agrees(mistakes, scenario)
+            for scenario in (*self._wrong, *self._right)
         )
 
     # ---- making a set smaller ------------------------------------------------------------------------
@@ -203,8 +211,10 @@ class SetChooser:
         """
         for removed, exchanged in permutations(self._oracle.in_toml_order(mistakes), 2):
             rest = mistakes - {removed, exchanged}
-            exchanged_acts_in = [s for s in self._scenarios if self._oracle.acts_in(exchanged, s)]
-            removed_acts_in = [s for s in explained if self._oracle.acts_in(removed, s)]
+            exchanged_acts_in = [
+                scenario for scenario in self._scenarios if self._oracle.acts_in(exchanged, scenario)
+            ]
+            removed_acts_in = [scenario for scenario in explained if self._oracle.acts_in(removed, scenario)]
             for other in self._representatives:
                 if other in mistakes or not may_add(other, rest):
                     continue
@@ -225,12 +235,14 @@ class SetChooser:
         """
         scenarios = (*explained, *self._right)
         for pair in combinations(self._oracle.in_toml_order(mistakes), 2):
-            either_acts = [any(self._oracle.acts_in(variant, s) for variant in pair) for s in scenarios]
+            either_acts = [
+                any(self._oracle.acts_in(variant, scenario) for variant in pair) for scenario in scenarios
+            ]
             rest = mistakes.difference(pair)
             for variant in self._representatives:
                 if variant in pair or not may_add(variant, rest):
                     continue
-                if either_acts == [self._oracle.acts_in(variant, s) for s in scenarios]:
+                if either_acts == [self._oracle.acts_in(variant, scenario) for scenario in scenarios]:
                     smaller = rest | {variant}
                     if self._oracle.whole_set_agrees_in_each(smaller, scenarios):
                         return smaller
@@ -251,7 +263,7 @@ class SetChooser:
         ids = ids_of(mistakes)
         for variant in self._oracle.in_toml_order(mistakes):
             rest = mistakes - {variant}
-            acts_in = [s for s in explained if self._oracle.acts_in(variant, s)]
+            acts_in = [scenario for scenario in explained if self._oracle.acts_in(variant, scenario)]
             alike_counts = {
                 other: self._alike_count(other, variant, acts_in)
                 for other in self._representatives
@@ -260,8 +272,9 @@ class SetChooser:
             for other in sorted(alike_counts, key=lambda other: -alike_counts[other]):
                 twin = rest | {other}
                 if alike_counts[other] and all(
-                    self._oracle.acting_subset_agrees(twin, s) or self._oracle.whole_set_agrees(twin, s)
-                    for s in explained
+                    self._oracle.acting_subset_agrees(twin, scenario)
+                    or self._oracle.whole_set_agrees(twin, scenario)
+                    for scenario in explained
                 ):
                     yield twin
 
@@ -278,10 +291,12 @@ class SetChooser:
             rest = mistakes - {variant}
             if not rest:
                 continue
-            explained_by_variant = [s for s in explained if not self._oracle.whole_set_agrees(rest, s)]
+            explained_by_variant = [
+                scenario for scenario in explained if not self._oracle.whole_set_agrees(rest, scenario)
+            ]
             for other in self._unlikely:
                 if other.mistake.id in ids or not all(
-                    self._oracle.acts_in(other, s) for s in explained_by_variant
+                    self._oracle.acts_in(other, scenario) for scenario in explained_by_variant
                 ):
                     continue
                 twin = rest | {other}

@@ -113,7 +113,9 @@ def _events_to_draw(run: Run, solution: Run, call: int) -> tuple[list[Event], li
     end of the call, the solution's are drawn there, too.
     """
     learner_events, solution_events = (
-        _without_repeated_clears([e for e in one.events if e.call == call and e.kind != "gradient"])
+        _without_repeated_clears(
+            [event for event in one.events if event.call == call and event.kind != "gradient"]
+        )
         for one in (run, solution)
     )
     if _clears_after_last_step(learner_events) and not _clears_before_backward(learner_events):
@@ -160,7 +162,9 @@ def _order_clears_as_learner(solution_events: list[Event], learner_events: list[
         if Counter(learner_kinds) != Counter(event.kind for event in piece):
             moved += piece
             continue
-        events_of_kind = {kind: iter([e for e in piece if e.kind == kind]) for kind in set(learner_kinds)}
+        events_of_kind = {
+            kind: iter([event for event in piece if event.kind == kind]) for kind in set(learner_kinds)
+        }
         moved += [next(events_of_kind[kind]) for kind in learner_kinds]
     return moved
 

@@ -86,8 +86,8 @@ def fact_text(value: Fact, *, as_modes: bool = False) -> str:
     if value is None:
         return "None"
     if isinstance(value, list):
-        if value and all(isinstance(v, bool) for v in value):
-            return _bools_text([v for v in value if isinstance(v, bool)], as_modes)
+        if value and all(isinstance(entry, bool) for entry in value):
+            return _bools_text([entry for entry in value if isinstance(entry, bool)], as_modes)
         return f"[{_shorten(', '.join(fact_text(v, as_modes=as_modes) for v in value))}]"
     return _number_text(value) if isinstance(value, float) else _shorten(str(value))
 
@@ -108,7 +108,7 @@ def _describe_fact(scenario: Scenario, name: str, got: Fact, expected: Fact) -> 
     """
     title = name
     while isinstance(got, list) and isinstance(expected, list) and len(got) == len(expected):
-        if all(isinstance(v, bool) for v in (*got, *expected)):
+        if all(isinstance(entry, bool) for entry in (*got, *expected)):
             break
         entries = enumerate(zip(got, expected, strict=True))
         index = next((i for i, (got_entry, expected_entry) in entries if got_entry != expected_entry), 0)

@@ -141,7 +141,8 @@ def _line_like_variant(
     with_others = reference.source_to_edit(variant, others) if others else None
     if with_others and not mistake.near:
         # `source_with_mistakes` wants the order of the exercise's TOML, which `variants` has.
-        all_variants = tuple(v for v in reference.variants if v == variant or v in others)
+        made = {variant, *others}
+        all_variants = tuple(other for other in reference.variants if other in made)
         with_all = reference.source_with_mistakes(all_variants)
         if with_all:
             base, wrong = with_others, with_all

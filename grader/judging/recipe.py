@@ -277,7 +277,7 @@ def _compute_gradient(problem: Problem, flat_parameters: Array, batch: int) -> A
         )
     xb, yb = problem.batches[batch]
     gradients = torch.autograd.grad(problem.loss_fn(problem.model(xb), yb), parameters)
-    flat: Array = torch.cat([g.ravel() for g in gradients]).double().cpu().numpy()
+    flat: Array = torch.cat([gradient.ravel() for gradient in gradients]).double().cpu().numpy()
     return flat
 
 

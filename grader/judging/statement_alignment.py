@@ -123,7 +123,8 @@ class StatementAlignment:
     @cached_property
     def shared_methods(self) -> set[str]:
         """Names of the methods in which both programs have statements, and "" if both have some outside of methods."""
-        return {s.method for s in self.course} & {s.method for s in self.learner}
+        of_course = {statement.method for statement in self.course}
+        return of_course.intersection(statement.method for statement in self.learner)
 
     def neighbours(self, start: int, end: int) -> tuple[ComparedStatement | None, ComparedStatement | None]:
         """Return the learner's statements before and after the place of the course statements `start` to `end` - 1.
@@ -176,12 +177,14 @@ class StatementAlignment:
         if not scores:
             return BestMatch()
         # Fits that are equal to two digits count as equal: then the words that the mistake changes decide.
-        best = max(scores, key=lambda s: (round(s.fit, 2), s.weight, -s.position, s.likeness))
+        best = max(
+            scores, key=lambda score: (round(score.fit, 2), score.weight, -score.position, score.likeness)
+        )
         line = self.line_of_changed_words(self.learner[best.position], changed)
         return BestMatch(best.likeness, line, best.fit, best.position)
 
     def likeness_of_closest(self, statement: ComparedStatement) -> float:
-        """Return the likeness, 0 to 1, of any statement of the course and the learner's statement most like it.
+        """Return the likeness, 0 to 1, of a statement, in `course` or not, and the learner's statement most like it.
 
         Learner's statements that have a partner are left out. 0 if none is left.
         """

@@ -125,7 +125,7 @@ def _match_parameters(learner: Definition, solution: Definition) -> _Matches:
     the last match counts for both.
     """
     matches: _Matches = {}
-    learner_functions = {f.name: f for f in _functions(learner)}
+    learner_functions = {function.name: function for function in _functions(learner)}
     for function in _functions(solution):
         learner_function = learner_functions.get(function.name)
         if learner_function is None:
@@ -151,7 +151,7 @@ def _functions(node: Definition) -> Iterator[ast.FunctionDef]:
 def _parameter_names(function: ast.FunctionDef) -> list[str]:
     """Return the names of a function's parameters, without `*args` and `**kwargs`."""
     arguments = function.args
-    return [p.arg for p in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    return [parameter.arg for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
 
 
 def _similar_pairs(

@@ -140,7 +140,7 @@ def _play_budget(exercise: Exercise, reference: Reference) -> int:
     It falls with the number of events in the solution's runs, multiplied by the driver's `cost`. Scenarios that watch
     memory are not counted: most edits are dropped before they are played in one.
     """
-    scenarios = [s.name for s in exercise.driver.scenarios if not s.watches_memory]
+    scenarios = [scenario.name for scenario in exercise.driver.scenarios if not scenario.watches_memory]
     events = sum(len(reference.solution_run(name).events) for name in scenarios)
     events = round(events * exercise.driver.cost)
     if events <= _FEW_EVENTS:

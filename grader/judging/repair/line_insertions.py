@@ -138,7 +138,7 @@ def gap_cost(solution: TranslatedSolution, translated: TranslatedStatement, gap:
     parent = solution.counterpart_of_parent(translated)
     in_corresponding_block = parent is not None and gap.block.owner is parent.node
     original_block = translated.original.block
-    both_in_function = all(isinstance(b.owner, ast.FunctionDef) for b in (original_block, gap.block))
+    both_in_function = all(isinstance(block.owner, ast.FunctionDef) for block in (original_block, gap.block))
     if in_corresponding_block or both_in_function:
         return _NO_NEIGHBOUR_COST if before is None and after is None else _WRONG_NEIGHBOURS_COST
     return _OTHER_BLOCK_COST + _OTHER_LOOP_DEPTH_COST * (gap.block.loop_depth != original_block.loop_depth)
@@ -243,10 +243,10 @@ def _opposites_further_out(definition: DefinitionText, statement: Statement, nod
     Example: `if (i + 1) % k == 0: update()` in a loop, and after the loop `if not (i + 1) % k == 0: update()`, which
     updates with what is left over after the last full window.
     """
-    body = next((b for b in definition.blocks if b.owner is node), None)
-    if body is None or not all(s.has_own_lines for s in body.statements):
+    body = next((block for block in definition.blocks if block.owner is node), None)
+    if body is None or not all(statement.has_own_lines for statement in body.statements):
         return
-    inner = [line for s in body.statements for line in definition.lines_of(s)]
+    inner = [line for statement in body.statements for line in definition.lines_of(statement)]
     test = ast.unparse(ast.UnaryOp(ast.Not(), node.test))
     lines = [f"if {test}:", *reindent(inner, body.indent, INDENT)]
     around = definition.statement_around(statement.block)

@@ -21,12 +21,15 @@ def import_statements(source: str) -> dict[str, str]:
     for node in top_level(source):
         if isinstance(node, ast.Import):
             found |= {
-                a.asname or a.name: f"import {ast.unparse(a)}"
-                for a in node.names
-                if "." not in a.name or a.asname
+                alias.asname or alias.name: f"import {ast.unparse(alias)}"
+                for alias in node.names
+                if "." not in alias.name or alias.asname
             }
         elif isinstance(node, ast.ImportFrom):
-            found |= {a.asname or a.name: f"from {node.module} import {ast.unparse(a)}" for a in node.names}
+            found |= {
+                alias.asname or alias.name: f"from {node.module} import {ast.unparse(alias)}"
+                for alias in node.names
+            }
     return found
 
 
