@@ -1,7 +1,7 @@
 """Judge a trace and turn it into feedback, step by step.
 
-`grading/grade_submission.py` (for `grader grade`) and `grading/in_process.py` (for `check`) call `assess` with the
-trace of an exercise. If there is none, they call `feedback_without_trace` or `feedback_on_syntax_error`.
+`grading/grade_submission.py`, after a sandbox, and `grading/in_process.py`, without one, call `assess` with the trace
+of an exercise. If there is none, they call `feedback_without_trace` or `feedback_on_syntax_error`.
 
 1. `judge` says which checks pass and where each scenario first differs: the verdict.
 2. `explain` finds the known mistakes that behave as the submission does: the explanation.

@@ -48,6 +48,13 @@ class BestMatch(NamedTuple):
     """Position of the learner's statement, counted from 0; None if there were no statements to compare."""
 
 
+class Neighbours(NamedTuple):
+    """The learner's statements on both sides of a place; None where there is none."""
+
+    before: ComparedStatement | None
+    after: ComparedStatement | None
+
+
 class _Score(NamedTuple):
     """How well one of the learner's statements fits one course statement."""
 
@@ -126,24 +133,23 @@ class StatementAlignment:
         of_course = {statement.method for statement in self.course}
         return of_course.intersection(statement.method for statement in self.learner)
 
-    def neighbours(self, start: int, end: int) -> tuple[ComparedStatement | None, ComparedStatement | None]:
-        """Return the learner's statements before and after the place of the course statements `start` to `end` - 1.
+    def neighbours(self, start: int, end: int) -> Neighbours:
+        """Return the learner's statements beside the place of the course statements `start` to `end` - 1.
 
         The one before is the partner of the last course statement before `start` that has one, the one after that of
-        the first course statement from `end` on that has one; None where none has. But if the course statement at `end`
-        has no partner or does not exist, and the learner has it or the one before `start` in another order, these are
-        returned (`_moved_statement` of each).
+        the first from `end` on. But if the course statement at `end` has no partner or does not exist, and the learner
+        has it or the one before `start` in another order, these are returned (`_moved_statement` of each).
         """
         partners = self.learner_positions
         if end not in partners:
-            moved_before, moved_after = self._moved_statement(start - 1), self._moved_statement(end)
-            if moved_before is not None or moved_after is not None:
-                return moved_before, moved_after
+            moved = Neighbours(self._moved_statement(start - 1), self._moved_statement(end))
+            if any(moved):
+                return moved
         earlier = [partners[i] for i in range(start) if i in partners]
         later = [partners[i] for i in range(end, len(self.course)) if i in partners]
         before = self.learner[earlier[-1]] if earlier else None
         after = self.learner[later[0]] if later else None
-        return before, after
+        return Neighbours(before, after)
 
     def best_match(self, positions: Sequence[int], replaced: Sequence[ComparedStatement]) -> BestMatch:
         """Return the learner's statement most like one of the given course statements.
