@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cache
 from textwrap import dedent
+from typing import NamedTuple
 
 from grader.course.course import Exercise
 from grader.judging.edits import variant_source
@@ -57,7 +58,7 @@ def right_lines(exercise: Exercise, mistake: ExplainedMistake) -> tuple[str, ...
     """
     if len(mistake.shown_alternatives) > 1:
         return ()
-    right, wrong = _right_and_wrong(exercise, mistake)
+    right, wrong = _bare_programs(exercise, mistake)
     shown = _changed_indices(right, wrong)
     used = {line.strip() for index, line in enumerate(wrong.lines) if index not in wrong.unused}
     if {right.lines[index].strip() for index in shown} <= used:
@@ -74,18 +75,24 @@ def changed_lines(exercise: Exercise, mistake: ExplainedMistake) -> list[str]:
     Unlike `right_lines`, this returns any number of lines, never their neighbours or the rest of their statement, and
     also if other mistakes behave alike.
     """
-    right, wrong = _right_and_wrong(exercise, mistake)
+    right, wrong = _bare_programs(exercise, mistake)
     return [right.lines[index] for index in sorted(_changed_indices(right, wrong))]
 
 
-def _right_and_wrong(
-    exercise: Exercise, mistake: ExplainedMistake
-) -> tuple[_BareDefinition, _BareDefinition]:
-    """Return the solution and the program with the mistake that feedback names first, both bare."""
+class _BarePrograms(NamedTuple):
+    """The solution, and the program with a mistake."""
+
+    right: _BareDefinition
+    wrong: _BareDefinition
+
+
+def _bare_programs(exercise: Exercise, mistake: ExplainedMistake) -> _BarePrograms:
+    """Return the solution and the program with the mistake that feedback names first."""
     shown = replace(mistake.shown_variant, copy=0)
-    sources = exercise_source(exercise), variant_source(exercise, shown)
-    right, wrong = (_bare_definition(source, exercise.name) for source in sources)
-    return right, wrong
+    return _BarePrograms(
+        right=_bare_definition(exercise_source(exercise), exercise.name),
+        wrong=_bare_definition(variant_source(exercise, shown), exercise.name),
+    )
 
 
 @cache

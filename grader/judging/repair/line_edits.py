@@ -17,7 +17,7 @@ import ast
 from collections.abc import Iterator
 
 from grader.judging.repair.definition_text import DefinitionText, Gap, Statement, reindent
-from grader.judging.repair.edit_drafts import Draft, Kind, Side
+from grader.judging.repair.edit_drafts import Draft, Kind, ShownLines, Side
 from grader.judging.repair.line_insertions import (
     INDENT,
     LIKENESS_COST,
@@ -105,7 +105,7 @@ def _unwrapping(
         kind: Kind = "no-condition" if isinstance(node, ast.If | ast.While) else "superfluous"
         start, end = statement.first_line - 1, statement.last_line
         only_guard_goes = name == "body" and last == end
-        shown_lines = (definition.program_lines[start : first - 1], ()) if only_guard_goes else None
+        shown_lines = ShownLines(definition.program_lines[start : first - 1], ()) if only_guard_goes else None
         yield Draft(cost, kind, start, end, new, statement.first_line, shown_lines=shown_lines)
 
 
@@ -169,7 +169,7 @@ def _guard_draft(definition: DefinitionText, statements: list[Statement], header
     indent = statements[0].block.indent
     inner = reindent(definition.program_lines[first - 1 : last], indent, indent + INDENT)
     new = [indent + header, *inner]
-    shown_lines = ((), new[:1])
+    shown_lines = ShownLines((), new[:1])
     return Draft(cost, "guard", first - 1, last, new, first, "before", shown_lines, changed_code=header)
 
 
@@ -244,7 +244,8 @@ def _move_draft(definition: DefinitionText, statement: Statement, gap: Gap, cost
     side: Side = "before" if gap.lines_before < statement.first_line else "after"
     kind: Kind = "order" if gap.block is statement.block else "place"
     code = "\n".join(source)
-    return Draft(cost, kind, start, end, new, statement.first_line, side, (source, moved), code)
+    shown_lines = ShownLines(source, moved)
+    return Draft(cost, kind, start, end, new, statement.first_line, side, shown_lines, code)
 
 
 # ---- decorators ------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ less likely than another. `line_edits` uses the costs of the first lines and `ga
 
 import ast
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from grader.judging.repair.definition_text import DefinitionText, Gap, Statement, reindent
 from grader.judging.repair.edit_drafts import Draft, Kind, Side
@@ -147,10 +148,10 @@ def gap_cost(solution: TranslatedSolution, translated: TranslatedStatement, gap:
 def _insertion_draft(gap: Gap, lines: Sequence[str], cost: float) -> Draft:
     """Return a draft that inserts these lines, which are not indented yet."""
     new = [gap.block.indent + line for line in lines]
-    line, side = _feedback_place(gap)
+    place = _feedback_place(gap)
     index = gap.lines_before
     kind = _kind_of_insertion(gap, lines)
-    return Draft(cost, kind, index, index, new, line, side, changed_code="\n".join(lines))
+    return Draft(cost, kind, index, index, new, place.line, place.side, changed_code="\n".join(lines))
 
 
 def _kind_of_insertion(gap: Gap, lines: Sequence[str]) -> Kind:
@@ -164,12 +165,19 @@ def _kind_of_insertion(gap: Gap, lines: Sequence[str]) -> Kind:
     return "case" if lines[0].startswith("if ") and returns and gap.next is not None else "missing-lines"
 
 
-def _feedback_place(gap: Gap) -> tuple[int, Side]:
-    """Return the line that feedback points at for a gap, and on which side of it the gap is."""
+class _FeedbackPlace(NamedTuple):
+    """The line that feedback points at, and the side of it at which something is missing."""
+
+    line: int
+    side: Side
+
+
+def _feedback_place(gap: Gap) -> _FeedbackPlace:
+    """Return the place of a gap as feedback tells it."""
     if gap.next is not None:
-        return gap.next.first_line, "before"
-    assert gap.previous is not None
-    return gap.previous.first_line, "end" if is_compound(gap.previous.node) else "after"
+        return _FeedbackPlace(gap.next.first_line, "before")
+    assert gap.previous is not None  # no block is empty
+    return _FeedbackPlace(gap.previous.first_line, "end" if is_compound(gap.previous.node) else "after")
 
 
 # ---- repeat ----------------------------------------------------------------------------------------

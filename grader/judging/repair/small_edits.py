@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 from grader.judging.repair.definition_text import DefinitionText
 from grader.judging.repair.early_reads import early_reads
-from grader.judging.repair.edit_drafts import KINDS, Draft, Kind, Side
+from grader.judging.repair.edit_drafts import KINDS, Draft, Kind, ShownLines, Side
 from grader.judging.repair.expression_edits import expression_drafts
 from grader.judging.repair.line_edits import line_drafts
 from grader.judging.repair.top_level_names import helper_names, top_level_names
@@ -278,7 +278,7 @@ def _small_edit(draft: Draft, before: list[str], after: list[str], imports: Sequ
         after: lines of the program with the edit made.
         imports: import statements to add.
     """
-    old, new = draft.shown_lines or (before[draft.start : draft.end], draft.new_lines)
+    shown = draft.shown_lines or ShownLines(before[draft.start : draft.end], draft.new_lines)
     # Imports go last, so that lines keep their numbers; they run before the driver calls anything.
     program = "\n".join([*after, *imports])
-    return SmallEdit(draft.line, draft.kind, program, tuple(old), (*imports, *new), draft.side)
+    return SmallEdit(draft.line, draft.kind, program, tuple(shown.old), (*imports, *shown.new), draft.side)
