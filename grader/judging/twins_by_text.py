@@ -8,12 +8,14 @@ the mistake made in it, in its usual variant. The learner's text contradicts a t
 - The twin's program lacks a call of the solution that the learner's definition makes, or a comparison by order (`<`,
   `>=` …). Each such call or comparison is one contradiction.
 
-The twins with the fewest contradictions stay; the others are ruled out.
+The twins with the fewest contradictions stay; the others are ruled out. Another contradiction is counted in
+`_mark_unlikely`; its test goes into `tests/judging/test_twins_by_text.py`.
 
 Example: the learner's program never clips, and never updates on the short last window. "Clips only the last window"
-behaves in the same way, but its program calls `clip_grad_norm_`, which the learner's file does not mention. Therefore
-feedback says only that it does not clip. Another example: a learner's program that moves the parameters by an optimizer
-of its own calls `step`. "Moves the parameters by hand" behaves in the same way, but its program calls no `step`.
+behaves as "does not clip" then, but its program calls `clip_grad_norm_`, which the learner's file does not mention. So
+of these two, feedback shows "does not clip" only. Another example: a learner's program that moves the parameters by an
+optimizer of its own calls `step`. "Moves the parameters by hand" behaves in the same way, but its program calls no
+`step`.
 """
 
 import ast
@@ -57,18 +59,16 @@ def rule_out_twins(explanation: Explanation, exercise: Exercise, origin: Origin)
     # in the definition only: the answers to other exercises, in the same file, make calls of their own.
     done = _calls_and_comparisons([] if definition is None else [definition])
     mistakes = tuple(
-        _without_contradicted_twins(mistake, exercise, mentioned, done)
-        if len(mistake.alternatives) > 1
-        else mistake
+        _mark_unlikely(mistake, exercise, mentioned, done) if len(mistake.alternatives) > 1 else mistake
         for mistake in explanation.mistakes
     )
     return replace(explanation, mistakes=mistakes)
 
 
-def _without_contradicted_twins(
+def _mark_unlikely(
     mistake: ExplainedMistake, exercise: Exercise, mentioned: set[str], done: Counter[str]
 ) -> ExplainedMistake:
-    """Return a mistake with `unlikely` filled in.
+    """Return the mistake with those of its twins in `unlikely` that have more contradictions than another.
 
     Args:
         mistake: a mistake that has twins.
