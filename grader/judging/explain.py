@@ -184,9 +184,7 @@ def _explained_mistakes(
     return tuple(mistakes)
 
 
-def _raises(
-    mistake: ExplainedMistake, failure: Failure | None, trace: Trace, reference: Reference
-) -> bool:
+def _raises(mistake: ExplainedMistake, failure: Failure | None, trace: Trace, reference: Reference) -> bool:
     """Return True if the mistake, made alone, raises for the same reason in a scenario that ended in this failure.
 
     None: no exception is shown.

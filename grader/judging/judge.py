@@ -53,7 +53,8 @@ def without_prints(exercise: Exercise, trace: Trace, solution_run: Callable[[str
         return trace
     if all(
         scenario.name in trace.runs
-        and differing_fields(trace.runs[scenario.name], solution_run(scenario.name), scenario.atol) <= {PRINTS}
+        and differing_fields(trace.runs[scenario.name], solution_run(scenario.name), scenario.atol)
+        <= {PRINTS}
         for scenario in exercise.driver.scenarios
     ):
         return trace

@@ -497,7 +497,10 @@ class _LineFinder:
         blocks = [s.node for s in change.new if is_compound(s.node) and s.kind not in other_kinds]
         inside = {id(node) for block in blocks for node in ast.walk(block) if node is not block}
         chosen = {
-            id(node) for block in blocks if isinstance(block, ast.If) and block.orelse for node in ast.walk(block)
+            id(node)
+            for block in blocks
+            if isinstance(block, ast.If) and block.orelse
+            for node in ast.walk(block)
         }
         return [
             position

@@ -348,4 +348,8 @@ def test_the_mistake_that_raises_is_told_first_under_its_exception() -> None:
     assert [mistake.line for mistake in feedback.diagnosis.mistakes] == [7, 8]
     said = " ".join(feedback_text(feedback).split())
     assert "7 | change = lr * p.grad 예외 TypeError" in said
-    assert said.index("예외 TypeError") < said.index("1. `.grad`가 None인") < said.index("2. 그레이디언트 쪽으로")
+    assert (
+        said.index("예외 TypeError")
+        < said.index("1. `.grad`가 None인")
+        < said.index("2. 그레이디언트 쪽으로")
+    )
