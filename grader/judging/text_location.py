@@ -22,7 +22,7 @@ them; another one goes there):
    (`_LineFinder.place_of_first_change`).
 
 Of a new block, such as `for p in …:` around `p.grad *= weight`, the statement inside does the wrong thing, and the
-lines above it only lead there (`_LineFinder._inner_positions`). So the statement inside is looked for first.
+lines above it only lead there (`ChangedStatements.inner_positions`). So the statement inside is looked for first.
 
 Example of the fourth way (`test_a_line_is_found_under_other_names`): the mistake turns
 `total += loss.item() * len(xb)` into `total += loss * len(xb)`. The learner wrote `s += out * len(a)`. With `s`, `out`
@@ -30,6 +30,7 @@ and `a` renamed, this is the new statement word for word, so its line is found.
 """
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from grader.course.course import Side
@@ -46,7 +47,7 @@ from grader.judging.compared_statements import (
 from grader.judging.statement_alignment import BestMatch, StatementAlignment
 from grader.judging.twin_blocks import TwinBlocks
 from grader.judging.variable_roles import match_by_variable
-from grader.submission.syntax import Definition, head, is_compound, methods, names_in
+from grader.submission.syntax import Definition, is_compound, methods
 
 # These four minima are of `BestMatch.likeness`, and set by hand as those of `statement_alignment`.
 _MIN_LIKENESS_OF_CHANGE = 0.25
@@ -56,8 +57,6 @@ _MIN_LIKENESS_OF_COPY = 0.95
 _MIN_LIKENESS_INSIDE = 0.4
 """Minimum likeness of a line that is taken for the statement inside a new block; below it, the block's first lines are
 compared, too."""
-_CONTROL_FLOW = frozenset({"Return", "Break", "Continue", "Raise", "Assert", "Pass"})
-"""Kinds of statements that change no value: what is wrong with one in a block is the condition above it."""
 _MIN_LIKENESS_OF_RETURN = 0.5
 """Minimum likeness of a line that is taken before `_line_of_returned_value` is asked, if `at` is `return`.
 
@@ -224,7 +223,7 @@ class _LineFinder:
 
         A change of guards, and one that only reorders what is returned, have rules of their own, and the search ends
         with them, even without a place. For every other change, it is the learner's line most like a new statement, or
-        the one from which that line gets what the change adds (`_line_that_adds`). If no line is like a new statement,
+        the one from which that line gets what the change adds (`line_that_adds`). If no line is like a new statement,
         it is the gap where the change belongs.
 
         Args:
@@ -248,40 +247,13 @@ class _LineFinder:
                 if returned_value is not None:
                     return returned_value
             if match.line is not None and match.likeness >= _MIN_LIKENESS_OF_CHANGE:
-                return Location(self._line_that_adds(change, match) or self._line_inside(change, match))
+                added = words_of_all(change.new) - words_of_all(change.old)
+                adding = self._alignment.line_that_adds(added, match)
+                return Location(adding or self._line_inside(change, match))
             condition = self._condition_of_step() if change.new and at == "step" else None
             place = condition or self._gap_at(change.new_positions.start, change.new_positions.stop)
             if place is not None:
                 return place
-        return None
-
-    def _line_that_adds(self, change: Change, match: BestMatch) -> int | None:
-        """Return the line of what the matched statement uses, if it has an added word and the statement has none.
-
-        The learner may compute elsewhere what the course computes in place: `loss = loss / weight`, then
-        `loss.backward()`, for `(loss / weight).backward()`; or in a helper that the statement calls. So the lines are
-        those that last assign a name in the statement, and those of helpers that it names; the last one counts that has
-        an added word which its partner lacks. None if the statement has an added word, or if there is no such line.
-        """
-        added = words_of_all(change.new) - words_of_all(change.old)
-        if match.position is None or not added or self._learner[match.position].words & added:
-            return None
-        matched = self._learner[match.position].node
-        names = {name for part in head(matched) for name in names_in(part)}  # the learner's own
-        in_helpers = {
-            id(node)
-            for statement in self._learner
-            if isinstance(statement.node, ast.FunctionDef) and statement.node.name in names
-            for node in ast.walk(statement.node)
-        }
-        for position in reversed(range(len(self._learner))):
-            statement = self._learner[position]
-            assigns = position < match.position and bool(statement.names_changed & names)
-            in_helper = id(statement.node) in in_helpers and not is_compound(statement.node)
-            if (assigns or in_helper) and self._alignment.words_of_its_own(position) & added:
-                return statement.line
-            if assigns:
-                names -= statement.names_changed
         return None
 
     def line_repeating_change(self) -> Location | None:
@@ -296,7 +268,7 @@ class _LineFinder:
                 for position, statement in zip(change.new_positions, change.new, strict=True)
                 if statement.text not in base_texts
             ]
-            inner = [i for i in self._inner_positions(change) if i in positions]
+            inner = [i for i in self._changed.inner_positions(change) if i in positions]
             match = self._alignment.best_match(inner or positions, change.old)
             if match.likeness >= _MIN_LIKENESS_OF_COPY:
                 return None if match.line is None else Location(match.line)
@@ -481,34 +453,10 @@ class _LineFinder:
 
         If one is like the statement inside a new block, that counts before all others.
         """
-        inner = self._alignment.best_match(self._inner_positions(change), change.old)
+        inner = self._alignment.best_match(self._changed.inner_positions(change), change.old)
         if inner.likeness >= _MIN_LIKENESS_INSIDE:
             return inner
         return self._alignment.best_match(change.new_positions, change.old)
-
-    def _inner_positions(self, change: Change) -> list[int]:
-        """Return the positions of new statements inside new blocks that change something; most changes have none.
-
-        These do not count, because there the mistake is in the block's first line: statements of a block that replaces
-        another of its kind, or of an `if` with an `else`, and statements that the base has, too.
-        """
-        base_texts = {statement.text for statement in self._base}
-        other_kinds = {"FunctionDef", *(statement.kind for statement in change.old)}
-        blocks = [s.node for s in change.new if is_compound(s.node) and s.kind not in other_kinds]
-        inside = {id(node) for block in blocks for node in ast.walk(block) if node is not block}
-        chosen = {
-            id(node)
-            for block in blocks
-            if isinstance(block, ast.If) and block.orelse
-            for node in ast.walk(block)
-        }
-        return [
-            position
-            for position, statement in zip(change.new_positions, change.new, strict=True)
-            if id(statement.node) in inside - chosen
-            and _changes_something(statement)
-            and statement.text not in base_texts
-        ]
 
     def _line_inside(self, change: Change, match: BestMatch) -> int | None:
         """Return the line of the matched statement; if it only leads to what is wrong, that of the statement inside.
@@ -517,21 +465,10 @@ class _LineFinder:
         """
         assert match.position is not None
         block = self._learner[match.position].node
-        wanted = self._inner_positions(change)
-        if not wanted and isinstance(block, ast.For) and all(map(_changes_something, change.new)):
-            wanted = list(change.new_positions)
-        within = {id(node) for node in ast.walk(block)} if is_compound(block) else set()
-        inside = {
-            position
-            for position, statement in enumerate(self._learner)
-            if id(statement.node) in within and _changes_something(statement)
-        }
-        return self._alignment.best_match(wanted, change.old, among=inside).line or match.line
-
-
-def _changes_something(statement: ComparedStatement) -> bool:
-    """Return True if a statement is neither the first line of a block nor one of `_CONTROL_FLOW`."""
-    return not is_compound(statement.node) and statement.kind not in _CONTROL_FLOW
+        wanted: Sequence[int] = self._changed.inner_positions(change)
+        if not wanted and isinstance(block, ast.For) and all(s.changes_something for s in change.new):
+            wanted = change.new_positions
+        return self._alignment.best_match(wanted, change.old, inside=block).line or match.line
 
 
 def _only_reorders_return(change: Change) -> bool:
