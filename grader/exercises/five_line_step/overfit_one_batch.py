@@ -151,7 +151,7 @@ def _at_once(stage: Stage) -> None:
     _call_with_scripted_losses(stage, target=3.0)
 
 
-@driver.scenario("never", "target에 이르지 못할 때", check="losses")
+@driver.scenario("never", "target에 이르지 못할 때(세 번째 손실은 NaN)", check="losses")
 def _never(stage: Stage) -> None:
     """Never reach the target, and return NaN as the third loss. A program that loops `while loss > target` ends there.
 

@@ -303,7 +303,7 @@ def _skip_adamw(stage: Stage) -> None:
     _skip_between_updates(stage, adamw)
 
 
-@driver.scenario("history", "업데이트한 배치의 노름", check="history")
+@driver.scenario("history", "여러 번 부른 뒤의 history", check="history")
 def _history(stage: Stage) -> None:
     """Record the history after updates and skips. A wrong program adds the skipped ones, or adds nothing."""
     training = _Training(stage, states=False)
