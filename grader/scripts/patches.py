@@ -62,6 +62,7 @@ _SCHEDULERS = (
     *("LRScheduler", "ReduceLROnPlateau", "SequentialLR", "ChainedScheduler"),
     *("CosineAnnealingWarmRestarts",),
 )
+_HOOKS = ("forward_hook", "forward_pre_hook", "full_backward_hook", "full_backward_pre_hook")
 _SCALER = ("scale", "unscale_", "step", "update")
 
 TABLE: tuple[tuple[str, str, str], ...] = (
@@ -109,6 +110,8 @@ TABLE: tuple[tuple[str, str, str], ...] = (
     ("torch", "load", "file_loaded"),
     ("copy", "deepcopy", "copied"),
     ("torch.nn:Module", "requires_grad", "flag_set"),
+    *(("torch.nn:Module", f"register_{name}", "hooked") for name in _HOOKS),
+    *(("torch:Tensor", f"register_{name}", "hooked") for name in ("hook", "post_accumulate_grad_hook")),
 )
 """Owner (a module, or module:class), attribute, and the handler that is called in its place.
 
@@ -118,7 +121,7 @@ What no release of torch has, an attribute that is often mistaken for one, is ob
 LATE = frozenset(
     {
         *("state_loaded", "file_loaded", "scheduler_built", "scheduled", "flag_set", "went_on"),
-        "divergence_computed",
+        *("divergence_computed", "hooked"),
     }
 )
 """Handlers that go on after the watch: they are called seldom or cost little, and what they see needs no update."""

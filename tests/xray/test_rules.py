@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from tests.xray.fifty_cases import FIFTY_CASES
+from tests.xray.further_cases import FURTHER_CASES
 from tests.xray.november_cases import NOVEMBER_CASES
 from tests.xray.running import watched
 from tests.xray.unseen_cases import UNSEEN_CASES
@@ -856,6 +857,7 @@ for _ in range(8):
     *UNSEEN_CASES,
     *FIFTY_CASES,
     *NOVEMBER_CASES,
+    *FURTHER_CASES,
 ]
 
 
