@@ -16,6 +16,7 @@ from torch import Tensor
 from grader.scripts.places import Place
 from grader.scripts.things import (
     LoaderFacts,
+    Mixed,
     ModuleFacts,
     OptimizerFacts,
     ParameterFacts,
@@ -90,6 +91,8 @@ class ForwardRan(Event):
     changed by less than half of itself since. None if it is no such part, or came for the first time."""
     input_lasts: bool = False
     """The changed tensor, or the one that it is a part of, was changed by a forward before."""
+    mixed: tuple[Mixed, ...] = ()
+    """What mixes the positions of a sequence; of the first forwards that build a graph only."""
 
 
 @dataclass(kw_only=True, slots=True)

@@ -91,6 +91,7 @@ TABLE: tuple[tuple[str, str, str], ...] = (
     ("torch.optim.lr_scheduler:LRScheduler", "load_state_dict", "state_loaded"),
     *(("torch.nn.functional", name, "loss_computed") for name in _LOSSES),
     ("torch.nn.functional", "kl_div", "divergence_computed"),
+    ("torch.nn.functional", "scaled_dot_product_attention", "attended"),
     *(("torch", name, "squashed") for name in _SQUASHING),
     *(("torch:Tensor", name, "squashed") for name in _SQUASHING),
     *(("torch:Tensor", name, "flattened") for name in ("reshape", "view", "flatten", "ravel")),

@@ -1,5 +1,34 @@
 """Pairs of scripts for hooks, attention, shapes and later stages; each begins with the head of `test_rules`."""
 
+_LM = """ids = torch.randint(0, 12, (64, 9))
+class LM(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.e = nn.Embedding(12, 8)
+        self.body = BODY
+        self.head = nn.Linear(8, 12)
+    def forward(self, t):
+        h = self.e(t)
+        RUN
+        return self.head(h)
+model = LM()
+optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+for _ in range(6):
+    optimizer.zero_grad()
+    out = model(ids[:, :-1])
+    loss = F.cross_entropy(out.transpose(1, 2), ids[:, 1:])
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def _lm(body: str, run: str) -> str:
+    return _LM.replace("BODY", body).replace("RUN", run)
+
+
+_ATTENTION = "nn.MultiheadAttention(8, 2, batch_first=True)"
+_LATER = "torch.ones(8, 8).triu(1).bool()"
+_QKV = "q, k, v = self.body(h).chunk(3, -1); weights = (q @ k.mT / 3)"
 FURTHER_CASES = [
     (
         "hook-left",
@@ -70,5 +99,43 @@ for epoch in range(3):
         optimizer.step()
     handle.remove()
 """,
+    ),
+    (
+        "no-causal-mask",
+        _lm(_ATTENTION, "h = h + self.body(h, h, h)[0]  # BUG"),
+        _lm(
+            f"nn.ModuleList([{_ATTENTION}, {_ATTENTION}])",
+            f"m = self.body[0](h, h, h)[0]; h = h + self.body[1](h, m, m)[0]; "
+            f"h = h + self.body[1](h, h, h, attn_mask={_LATER}, need_weights=False)[0]",
+        ),
+    ),
+    (
+        "no-causal-mask",
+        _lm(
+            "nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 1)",
+            "h = self.body(h)  # BUG",
+        ),
+        _lm(
+            "nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 1)",
+            f"h = self.body(h, {_LATER}, is_causal=True)",
+        ),
+    ),
+    (
+        "no-causal-mask",
+        _lm("nn.Linear(8, 24)", f"{_QKV}; h = h + weights.softmax(-1) @ v  # BUG"),
+        _lm("nn.Linear(8, 24)", f"{_QKV}.masked_fill({_LATER}, -1e9); h = h + weights.softmax(-1) @ v"),
+    ),
+    (
+        "no-causal-mask",
+        _lm("nn.GRU(8, 4, batch_first=True, bidirectional=True)  # BUG", "h = self.body(h)[0]"),
+        _lm(
+            "nn.ModuleList([nn.GRU(8, 4, batch_first=True, bidirectional=True), nn.GRU(8, 8, batch_first=True)])",
+            "z = self.body[0](h)[0].mean(1, keepdim=True); h = self.body[1](h + z)[0]",
+        ),
+    ),
+    (
+        "no-causal-mask",
+        _lm("nn.Conv1d(8, 8, 3, padding=1)  # BUG", "h = self.body(h.mT).mT"),
+        _lm("nn.Conv1d(8, 8, 3, padding=2)", "h = self.body(h.mT)[..., :-2].mT"),
     ),
 ]

@@ -26,7 +26,6 @@ NOT_FOUND: dict[tuple[str, str], str] = {
     ("accum_trainer.py", "never-back-to-train-mode"): "told where training goes on, 21 lines above",
     ("actor_critic_4.py", "advantage-broadcast"): "told at the backward, six lines below the difference",
     ("actor_critic_4.py", "advantage-not-detached"): "no rule",
-    ("char_gpt_4.py", "no-causal-mask"): "no rule",
     ("distill_student.py", "teacher-in-train-mode"): "after the watch",
     ("forecast_tcn.py", "view-instead-of-transpose"): "no rule",
     ("fraud_oversample.py", "oversample-before-split"): "the rows are no batches of a loader",

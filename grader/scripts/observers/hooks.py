@@ -1,5 +1,6 @@
 """Observe hooks that a line of the script registers again while earlier ones of the same line are still there."""
 
+import inspect
 import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -79,7 +80,7 @@ def _function(hook: Any) -> Callable[..., Any] | None:
     """Return the function that runs when a hook is called: of a method, a partial or an object with `__call__`."""
     hook = getattr(hook, "func", hook)
     hook = getattr(hook, "__func__", hook)
-    return hook if hasattr(hook, "__code__") else getattr(type(hook), "__call__", None)
+    return hook if hasattr(hook, "__code__") else inspect.getattr_static(type(hook), "__call__", None)
 
 
 def _state(hook: Any) -> tuple[int, ...]:

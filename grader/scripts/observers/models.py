@@ -23,6 +23,7 @@ from grader.scripts.facts import (
 )
 from grader.scripts.observers.copies import CopyObserver
 from grader.scripts.observers.memory import InputMemory, PartMemory
+from grader.scripts.observers.mixing import MixingObserver
 from grader.scripts.observers.shapes import ShapeObserver
 from grader.scripts.observers.unregistered import name_unregistered
 from grader.scripts.patches import Original
@@ -49,8 +50,11 @@ _DISTINCT = 3
 class ModelObserver:
     """Handlers and hooks around modules and losses."""
 
-    def __init__(self, watch: Watch, copies: CopyObserver, shapes: ShapeObserver) -> None:
+    def __init__(
+        self, watch: Watch, copies: CopyObserver, shapes: ShapeObserver, mixing: MixingObserver
+    ) -> None:
         self._watch = watch
+        self._mixing = mixing
         self._copies = copies
         self._shapes = shapes
         self._running: list[nn.Module] = []
@@ -111,7 +115,9 @@ class ModelObserver:
         if not outermost:
             self._part_began(module)
             born = self.birth(module)
-            self._shapes.part_began(module, args, None if born is None else born[1])
+            built = None if born is None else born[1]
+            self._shapes.part_began(module, args, built)
+            self._mixing.part_began(module, args, built)
         if not outermost or next(module.parameters(), None) is None:
             return
         lowered = autocast_type()
@@ -146,6 +152,7 @@ class ModelObserver:
             with watch.working():
                 event.weights = _weights(module)
         watch.add(event)
+        self._mixing.forward_began(event)
         watch.last_forward = event
         if not event.grad:
             watch.evaluated(number)
@@ -165,6 +172,7 @@ class ModelObserver:
         if self._running or self._event is None:
             return
         event, self._event = self._event, None
+        self._mixing.forward_ended()
         event.raised = output is None
         with watch.working():
             if event.rows is None and kwargs and (given := first_tensor(kwargs)) is not None:
@@ -386,6 +394,8 @@ class ModelObserver:
         watch = self._watch
         if watch.busy or watch.in_backward or not isinstance(done, Tensor) or done.grad_fn is None:
             return done
+        if original.name == "softmax":
+            self._mixing.softmaxed(done)
         place = None
         if self._running and type(self._running[-1]).__module__ == "torch.nn.modules.activation":
             born = self.birth(self._running[-1])

@@ -72,8 +72,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
             evidence=Said(
                 f"학습을 하고 나서 이 줄이 훅을 다시 등록했을 때, 같은 줄에서 등록한 훅이 {worst.owner}에 이미 "
                 f"{worst.living}개까지 붙어 있었어요.",
-                f"When this line registered it after more training, up to {worst.living} from the same line still hung on "
-                f"{worst.owner}.",
+                f"When this line registered it after more training, up to {worst.living} from the same line still hung "
+                f"on {worst.owner}.",
             ),
             mend=Said(
                 "등록할 때 받은 `handle`을 두었다가 다 쓰면 `handle.remove()`를 부르세요.",
