@@ -212,6 +212,19 @@ class SequenceRan(Event):
 
 
 @dataclass(kw_only=True, slots=True)
+class AxesSwapped(Event):
+    """The script's `view` or `reshape` gave a tensor the sizes that it had, in another order; or those of heads.
+
+    Only the first ones of a line are kept.
+    """
+
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    in_training: bool
+    """Within a forward that builds a graph."""
+
+
+@dataclass(kw_only=True, slots=True)
 class GraphKept(Event):
     """A tensor was alive with a graph of no loss, which uses one parameter `uses` times.
 

@@ -29,6 +29,23 @@ def _lm(body: str, run: str) -> str:
 _ATTENTION = "nn.MultiheadAttention(8, 2, batch_first=True)"
 _LATER = "torch.ones(8, 8).triu(1).bool()"
 _QKV = "q, k, v = self.body(h).chunk(3, -1); weights = (q @ k.mT / 3)"
+_SHAPES = """seq = torch.randn(64, 9, 6)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv1d(6, 2, 3)
+        self.qkv = nn.Linear(6, 6)
+    def forward(self, seq):
+        b, t, c = seq.shape
+        LINE
+        return self.conv(h).mean(-1)
+model = Net()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(8):
+    optimizer.zero_grad()
+    F.cross_entropy(model(seq), y).backward()
+    optimizer.step()
+"""
 FURTHER_CASES = [
     (
         "hook-left",
@@ -137,5 +154,19 @@ for epoch in range(3):
         "no-causal-mask",
         _lm("nn.Conv1d(8, 8, 3, padding=1)  # BUG", "h = self.body(h.mT).mT"),
         _lm("nn.Conv1d(8, 8, 3, padding=2)", "h = self.body(h.mT)[..., :-2].mT"),
+    ),
+    (
+        "view-instead-of-transpose",
+        _SHAPES.replace("LINE", "h = seq.view(b, c, t)  # BUG"),
+        _SHAPES.replace("LINE", "h = seq.transpose(1, 2).reshape(b, c, t)"),
+    ),
+    (
+        "view-instead-of-transpose",
+        _SHAPES.replace(
+            "LINE", "q = self.qkv(seq).view(b, 2, t, 3); h = (q @ q.mT @ q).mT.flatten(1, 2)  # BUG"
+        ),
+        _SHAPES.replace(
+            "LINE", "q = self.qkv(seq).view(b, t, 2, 3).transpose(1, 2); h = (q @ q.mT @ q).mT.flatten(1, 2)"
+        ),
     ),
 ]

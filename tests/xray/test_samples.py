@@ -27,7 +27,6 @@ NOT_FOUND: dict[tuple[str, str], str] = {
     ("actor_critic_4.py", "advantage-broadcast"): "told at the backward, six lines below the difference",
     ("actor_critic_4.py", "advantage-not-detached"): "no rule",
     ("distill_student.py", "teacher-in-train-mode"): "after the watch",
-    ("forecast_tcn.py", "view-instead-of-transpose"): "no rule",
     ("fraud_oversample.py", "oversample-before-split"): "the rows are no batches of a loader",
     ("kfold_biomarkers.py", "feature-selection-before-split"): "no rule",
     ("kfold_biomarkers.py", "model-shared-across-folds"): "no rule",

@@ -72,6 +72,7 @@ class ModelObserver:
         self._changed: list[weakref.ref[Tensor]] = []
         self._cuts: Counter[Place | None] = Counter()
         self._without: Counter[int] = Counter()
+        shapes.in_forward = lambda: bool(self._running)
         watch.at_end.append(partial(name_unregistered, watch))
 
     # ---- modules -----------------------------------------------------------------------------
