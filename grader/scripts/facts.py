@@ -173,6 +173,8 @@ class BackwardRan(Event):
     """Shape of what the root is a sum of; empty if its last operation is something else."""
     left: frozenset[int] = frozenset()
     """Parameters without an optimizer that were changed since the last backward, and whose gradient still lay there."""
+    pulls_baseline: bool = False
+    """A policy's log-probabilities times an advantage train the value in it; the first backwards of a line only."""
 
 
 @dataclass(kw_only=True, slots=True)

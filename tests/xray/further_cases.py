@@ -46,6 +46,25 @@ for _ in range(8):
     F.cross_entropy(model(seq), y).backward()
     optimizer.step()
 """
+_ACTOR = """policy, critic = nn.Linear(6, 3), nn.Linear(6, 1)
+optimizer = torch.optim.Adam([*policy.parameters(), *critic.parameters()], lr=1e-2)
+for _ in range(8):
+    logp = F.log_softmax(policy(x), 1)
+    action = torch.distributions.Categorical(logits=logp).sample()
+    reward, value = (action == y).float(), critic(x).squeeze(1)
+    chosen = logp.gather(1, action[:, None]).squeeze(1)
+    actor_loss = LINE
+    loss = actor_loss + CRITIC
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def _actor(line: str, critic: str) -> str:
+    return _ACTOR.replace("LINE", line).replace("CRITIC", critic)
+
+
 FURTHER_CASES = [
     (
         "hook-left",
@@ -168,5 +187,18 @@ for epoch in range(3):
         _SHAPES.replace(
             "LINE", "q = self.qkv(seq).view(b, t, 2, 3).transpose(1, 2); h = (q @ q.mT @ q).mT.flatten(1, 2)"
         ),
+    ),
+    (
+        "advantage-with-graph",
+        _actor("-(chosen * (reward - value)).mean()  # BUG", "0.5 * (reward - value).pow(2).mean()"),
+        _actor("-(chosen * (reward - value.detach())).mean()", "F.mse_loss(value, reward)"),
+    ),
+    (
+        "advantage-with-graph",
+        _actor(
+            "torch.stack([-lp * (r - v) for lp, r, v in zip(chosen, reward, value)]).sum() / 64  # BUG",
+            "F.mse_loss(value, reward)",
+        ),
+        _actor("-(chosen * ((1 - chosen.exp()) ** 2)).mean()", "F.smooth_l1_loss(value, reward)"),
     ),
 ]
