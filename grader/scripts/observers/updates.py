@@ -250,6 +250,10 @@ class UpdateObserver:
 
     def optimizer_built(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
         """Note an optimizer and what it holds."""
+        if self._watch.over:
+            done = original(*args, **kwargs)
+            self._watch.stage_began(args[0])
+            return done
         self._building.add(id(args[0]))
         spent = _spent_groups(args[1] if len(args) > 1 else kwargs.get("params"))
         try:

@@ -60,8 +60,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 "away from the returns.",
             ),
             evidence=Said(
-                f"살펴본 `backward()` {len(these)}번 모두 로그 확률과 「보상 - 값」의 곱이 값을 내는 층까지 이어져 있었고, "
-                "그 값은 같은 손실에서 제곱 오차로도 배워요.",
+                f"살펴본 `backward()` {len(these)}번 모두 로그 확률과 「보상 - 값」의 곱이 값을 내는 층까지 "
+                "이어져 있었고, 그 값은 같은 손실에서 제곱 오차로도 배워요.",
                 f"In all {len(these)} backward passes that were looked at the product of log-probabilities and "
                 '"return - value" reached the layers that give the value, which a squared error trains as well.',
             ),
