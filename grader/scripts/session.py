@@ -77,7 +77,10 @@ class Session:
         watch = Watch(
             self.watch.facts.script, self.watch.facts.folder, self.options.updates, self._stage_over
         )
-        watch.births, watch.birth_callers = dict(self.watch.births), dict(self.watch.birth_callers)
+        watch.births = {
+            key: (module, place, 0, inside) for key, (module, place, _, inside) in self.watch.births.items()
+        }
+        watch.birth_callers = dict(self.watch.birth_callers)
         put_on = patches(watch)
         watch.hook_steps = put_on.hook_steps
         self._stages.append((watch, put_on))

@@ -65,6 +65,61 @@ def _actor(line: str, critic: str) -> str:
     return _ACTOR.replace("LINE", line).replace("CRITIC", critic)
 
 
+_LOADERS = """from torch.utils.data import DataLoader, TensorDataset
+loader = DataLoader(TensorDataset(x, y), batch_size=16, shuffle=True)
+held = DataLoader(TensorDataset(torch.randn(48, 6), torch.randint(0, 2, (48,))), batch_size=16)
+model.insert(1, nn.Dropout(0.1))
+"""
+_TRAIN = """for epoch in range(3):
+    for a, b in loader:
+        optimizer.zero_grad()
+        F.cross_entropy(model(a), b).backward()
+        optimizer.step()
+"""
+_PHASES = """for epoch in range(3):
+    for phase, batches in (("train", loader), ("val", held)):
+        model.train(phase == "train")
+        for a, b in batches:
+            optimizer.zero_grad()
+            with torch.set_grad_enabled(phase == "train" or EVER):
+                loss = F.cross_entropy(model(a), b)
+            COND
+"""
+_OWN = """class Own(torch.utils.data.Dataset):
+    def __init__(self):
+        self.data = torch.randn(48, 6)
+    def __len__(self):
+        return 48
+    def __getitem__(self, i):
+        one = self.data[i]COPY
+        one *= 0.5DRAW
+        return one, y[i]
+own = Own()
+for epoch in range(4):
+    for a, b in torch.utils.data.DataLoader(own, batch_size=16, shuffle=True):
+        optimizer.zero_grad()
+        F.cross_entropy(model(a), b).backward()
+        optimizer.step()
+"""
+
+_FOLDS = """def build():
+    return nn.Linear(6, 2)
+def fit(net, optimizer, rows):
+    for _ in range(4):
+        optimizer.zero_grad()
+        F.cross_entropy(net(x[rows]), y[rows]).backward()
+        optimizer.step()
+def main():
+    before
+    for fold, held in enumerate(torch.randperm(64).chunk(4)):
+        inside
+        fit(net, optimizer, torch.tensor([i for i in range(64) if i not in held.tolist()]))
+        with torch.no_grad():
+            print(fold, (net(x[held]).argmax(1) == y[held]).float().mean())
+main()
+"""
+_MADE = "net = build(); optimizer = torch.optim.Adam(net.parameters(), lr=0.1)"
+
 FURTHER_CASES = [
     (
         "hook-left",
@@ -200,5 +255,82 @@ for epoch in range(3):
             "F.mse_loss(value, reward)",
         ),
         _actor("-(chosen * ((1 - chosen.exp()) ** 2)).mean()", "F.smooth_l1_loss(value, reward)"),
+    ),
+    (
+        "trained-on-validation",
+        _LOADERS
+        + _PHASES.replace("EVER", "True").replace(
+            "COND", "loss.backward()  # BUG\n            optimizer.step()"
+        ),
+        _LOADERS
+        + _PHASES.replace("EVER", "False").replace(
+            "COND", "if phase == 'train':\n                loss.backward()\n                optimizer.step()"
+        ),
+    ),
+    (
+        "acc-last-batch",
+        _LOADERS
+        + _TRAIN
+        + """    scores = {}
+    model.eval()
+    with torch.no_grad():
+        for a, b in held:
+            scores["acc"] = (model(a).argmax(1) == b).float().mean().item()  # BUG
+    model.train()
+    print(scores)
+""",
+        _LOADERS
+        + _TRAIN
+        + """    scores = {}
+    model.eval()
+    with torch.no_grad():
+        for i, (a, b) in enumerate(held):
+            scores[i] = (model(a).argmax(1) == b).float().mean().item()
+    model.train()
+    print(scores)
+""",
+    ),
+    (
+        "inplace-input",
+        _OWN.replace("COPY", "").replace("DRAW", "  # BUG"),
+        _OWN.replace("COPY", ".clone()").replace("DRAW", ""),
+    ),
+    (
+        "reseed-in-loop",
+        _LOADERS
+        + _TRAIN.replace(
+            "    for a, b in loader:",
+            "    torch.manual_seed(3)  # BUG\n"
+            "    for a, b in DataLoader(TensorDataset(x, y), batch_size=16, shuffle=True):",
+        ),
+        _LOADERS
+        + _TRAIN.replace(
+            "    for a, b in loader:",
+            "    torch.manual_seed(epoch)\n"
+            "    for a, b in DataLoader(TensorDataset(x, y), batch_size=16, shuffle=True):",
+        ),
+    ),
+    (
+        "accum-no-divide",
+        """optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+for step in range(24):
+    loss = F.cross_entropy(model(x[step::24]), y[step::24])
+    loss.backward()  # BUG
+    if step % 3 == 2:
+        optimizer.step()
+        optimizer.zero_grad()
+""",
+        """for step in range(8):
+    out = model(x)
+    optimizer.zero_grad()
+    for loss in (F.cross_entropy(out, y), F.mse_loss(out[:, 0], x[:, 0])):
+        loss.backward(retain_graph=True)
+    optimizer.step()
+""",
+    ),
+    (
+        "folds-share-model",
+        _FOLDS.replace("before", _MADE + "  # BUG").replace("inside", "pass"),
+        _FOLDS.replace("before", "pass").replace("inside", _MADE),
     ),
 ]

@@ -25,8 +25,6 @@ NOT_FOUND: dict[tuple[str, str], str] = {
     ("hf_trainer_intent.py", "softmax-before-ce"): "told at the softmax, three lines above the loss",
     ("accum_trainer.py", "never-back-to-train-mode"): "told where training goes on, 21 lines above",
     ("fraud_oversample.py", "oversample-before-split"): "the rows are no batches of a loader",
-    ("kfold_biomarkers.py", "feature-selection-before-split"): "no rule",
-    ("kfold_biomarkers.py", "model-shared-across-folds"): "no rule",
     (
         "swa_convnet.py",
         "average-without-batchnorm-buffers",
