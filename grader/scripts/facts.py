@@ -201,6 +201,15 @@ class PartWithoutGrad(Event):
     """Within a forward that builds a graph a part ran without gradients."""
 
     parameters: frozenset[int]
+    kind: str = ""
+    live_parts: int = 0
+    """Its own parts that are sensitive to the mode and stand in training mode."""
+    live_drops: int = 0
+    """Dropout layers among them."""
+    weights: float = 0.0
+    """A sum of some of its weights."""
+    shape: tuple[int, ...] = ()
+    """Shape of its output."""
 
 
 @dataclass(kw_only=True, slots=True)

@@ -72,6 +72,8 @@ class ModelObserver:
         self._changed: list[weakref.ref[Tensor]] = []
         self._cuts: Counter[Place | None] = Counter()
         self._without: Counter[int] = Counter()
+        self._silent: dict[int, PartWithoutGrad] = {}
+        """By id of a part that runs without gradients: its event."""
         shapes.in_forward = lambda: bool(self._running)
         watch.at_end.append(partial(name_unregistered, watch))
 
@@ -170,6 +172,9 @@ class ModelObserver:
             return
         while self._running and self._running.pop() is not module:
             pass
+        silent = self._silent.pop(id(module), None) if self._silent else None
+        if silent is not None and isinstance(output, Tensor):
+            silent.shape = tuple(output.shape)
         if self._running or self._event is None:
             return
         event, self._event = self._event, None
@@ -227,7 +232,17 @@ class ModelObserver:
         with watch.working():
             held = frozenset(map(watch.parameter, module.parameters()))
             if held:
-                watch.add(PartWithoutGrad(parameters=held))
+                live = [part for part in module.modules() if part.training and _is_sensitive(part)]
+                norms = sum(isinstance(part, nn.modules.batchnorm._BatchNorm) for part in live)
+                self._silent[id(module)] = watch.add(
+                    PartWithoutGrad(
+                        parameters=held,
+                        kind=type(module).__name__,
+                        live_parts=len(live),
+                        live_drops=len(live) - norms,
+                        weights=_weights(module),
+                    )
+                )
 
     def detached(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
         """Note which parameters stand behind a detached tensor."""
