@@ -120,6 +120,50 @@ main()
 """
 _MADE = "net = build(); optimizer = torch.optim.Adam(net.parameters(), lr=0.1)"
 
+_BOTH = """class Both(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.teacher = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 2)).requires_grad_(False)
+        self.student = nn.Linear(6, 2)
+    MODE
+    def forward(self, rows):
+        with torch.no_grad():
+            soft = self.teacher(rows)  # BUG
+        return F.mse_loss(self.student(rows), soft)
+both = Both()
+optimizer = torch.optim.SGD(both.student.parameters(), lr=0.1)
+for _ in range(6):
+    both.train()
+    optimizer.zero_grad()
+    both(x).backward()
+    optimizer.step()
+"""
+_SEQUENCES = """lm = nn.ModuleList([nn.Embedding(9, 8), nn.GRU(8, 8FIRST), nn.Linear(8, 9)])  # BUG
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = lm
+    def forward(self, ids):
+        return self.parts[2](self.parts[1](self.parts[0](ids))[0])
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for width in (5, 7, 4, 9, 6, 8):
+    ids = torch.randint(1, 9, (16, width))
+    optimizer.zero_grad()
+    F.cross_entropy(net(ids).flatten(0, 1), ids.flip(1).flatten()).backward()
+    optimizer.step()
+"""
+_BEST = """best = BEGIN
+for turn in range(6):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+    with torch.no_grad():
+        val = sum(F.cross_entropy(model(a), b).item() for a, b in zip(x.chunk(3), y.chunk(3)))
+    if val SIGN best:  # BUG
+        best, kept = val, {k: v.clone() for k, v in model.state_dict().items()}
+"""
+
 FURTHER_CASES = [
     (
         "hook-left",
@@ -332,5 +376,23 @@ for step in range(24):
         "folds-share-model",
         _FOLDS.replace("before", _MADE + "  # BUG").replace("inside", "pass"),
         _FOLDS.replace("before", "pass").replace("inside", _MADE),
+    ),
+    (
+        "teacher-in-train-mode",
+        _BOTH.replace("MODE", "pass"),
+        _BOTH.replace(
+            "MODE",
+            "def train(self, mode=True):\n        super().train(mode)\n        self.teacher.eval()\n        return self",
+        ).replace("  # BUG", ""),
+    ),
+    (
+        "sequence-along-batch",
+        _SEQUENCES.replace("FIRST", ""),
+        _SEQUENCES.replace("FIRST", ", batch_first=True").replace("  # BUG", ""),
+    ),
+    (
+        "ckpt-wrong-direction",
+        _BEST.replace("BEGIN", "0.0").replace("SIGN", ">"),
+        _BEST.replace("BEGIN", "9e9").replace("SIGN", "<").replace("  # BUG", ""),
     ),
 ]
