@@ -164,6 +164,20 @@ for turn in range(6):
         best, kept = val, {k: v.clone() for k, v in model.state_dict().items()}
 """
 
+_VAE = """encoder, decoder = nn.Linear(6, 4), nn.Linear(2, 12)
+optimizer = torch.optim.SGD([*encoder.parameters(), *decoder.parameters()], lr=0.01)
+def cost(wide):
+    mu, logvar = encoder(x).chunk(2, 1)
+    out = decoder(mu + torch.randn_like(mu) * (0.5 * logvar).exp())
+    rec = ERROR
+    kl = -0.5 * torch.sum(1 + logvar - mu.pow(2) - logvar.exp()) / x.size(0)
+    return TOTAL
+for _ in range(6):
+    optimizer.zero_grad()
+    cost(x.repeat(1, 2)).backward()
+    optimizer.step()
+"""
+
 FURTHER_CASES = [
     (
         "hook-left",
@@ -382,7 +396,8 @@ for step in range(24):
         _BOTH.replace("MODE", "pass"),
         _BOTH.replace(
             "MODE",
-            "def train(self, mode=True):\n        super().train(mode)\n        self.teacher.eval()\n        return self",
+            "def train(self, mode=True):\n        super().train(mode)\n"
+            "        self.teacher.eval()\n        return self",
         ).replace("  # BUG", ""),
     ),
     (
@@ -394,5 +409,15 @@ for step in range(24):
         "ckpt-wrong-direction",
         _BEST.replace("BEGIN", "0.0").replace("SIGN", ">"),
         _BEST.replace("BEGIN", "9e9").replace("SIGN", "<").replace("  # BUG", ""),
+    ),
+    (
+        "kl-outweighs",
+        _VAE.replace("ERROR", "F.mse_loss(out, wide)  # BUG").replace("TOTAL", "rec + kl"),
+        _VAE.replace("ERROR", "F.mse_loss(out, wide)").replace("TOTAL", "rec + 0.01 * kl"),
+    ),
+    (
+        "kl-outweighs",
+        _VAE.replace("ERROR", "F.mse_loss(out, wide)  # BUG").replace("TOTAL", "kl + rec"),
+        _VAE.replace("ERROR", "F.mse_loss(out, wide, reduction='sum') / len(x)").replace("TOTAL", "rec + kl"),
     ),
 ]

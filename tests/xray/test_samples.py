@@ -29,7 +29,6 @@ NOT_FOUND: dict[tuple[str, str], str] = {
         "swa_convnet.py",
         "average-without-batchnorm-buffers",
     ): "averaged after the watch",
-    ("vae_blobs_4.py", "vae-recon-mean-kl-sum"): "no rule",
 }
 """(file, id) of bugs that are not found yet -> why not."""
 _NEAR = 2
