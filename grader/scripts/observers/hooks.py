@@ -80,7 +80,10 @@ def _function(hook: Any) -> Callable[..., Any] | None:
     """Return the function that runs when a hook is called: of a method, a partial or an object with `__call__`."""
     hook = getattr(hook, "func", hook)
     hook = getattr(hook, "__func__", hook)
-    return hook if hasattr(hook, "__code__") else inspect.getattr_static(type(hook), "__call__", None)
+    found: Callable[..., Any] | None = hook
+    if not hasattr(hook, "__code__"):
+        found = inspect.getattr_static(type(hook), "__call__", None)
+    return found
 
 
 def _state(hook: Any) -> tuple[int, ...]:

@@ -5,9 +5,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.scripts.facts import ForwardRan, Mixed
+from grader.scripts.facts import ForwardRan
 from grader.scripts.patches import Original
 from grader.scripts.places import Place, own_place
+from grader.scripts.things import Mixed
 from grader.scripts.watch import Watch
 
 Arguments = tuple[Any, ...]

@@ -17,7 +17,7 @@ def _functions(place: Place) -> list[ast.AST]:
     found = []
     for node in _reading.nodes(place.file, ast.FunctionDef, ast.Lambda):
         decorators = getattr(node, "decorator_list", [])
-        if min(one.lineno for one in (node, *decorators)) == place.line:  # type: ignore[attr-defined]
+        if min(one.lineno for one in (node, *decorators)) == place.line:
             found.append(node)
     return found
 

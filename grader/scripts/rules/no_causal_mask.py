@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from grader.scripts.facts import Facts, ForwardRan, Mixed
+from grader.scripts.facts import Facts, ForwardRan
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.rules.lm_shift import aligned
+from grader.scripts.things import Mixed
 
 _FEWEST = 3
 
