@@ -12,6 +12,7 @@ from grader.base.errors import CommandError
 from grader.cli.drill import asked, file_text, is_terminal
 from grader.cli.progress import DataDir
 from grader.cli.terminal import out, say
+from grader.notebook.terminal_keys import latin
 from grader.observe.wording import with_particle
 from grader.report.plain_text import one_line
 
@@ -89,13 +90,13 @@ def _go_through(visit: "Visit", folder: Path) -> bool:
     """
     file = _hand_out(visit, folder)
     keys = {"": "Enter 고치고 저장했어요", "m": "m 틀린 줄 짚기", "a": "a 답 보기", "q": "q 그만두기"}
-    act = "틀린 줄을 찾았으면 m을 누르고 그 줄을 고르세요. 파일에서 고쳐 저장했으면 Enter를 누르세요."
+    act = "틀린 줄을 찾았으면 m을 쓰고 Enter를 누르세요. 파일에서 고쳐 저장했으면 그냥 Enter를 누르세요."
     if not visit.can_be_pointed_at:
         del keys["m"]
         act = "파일에서 고쳐 저장하고 Enter를 누르세요."
     say(act)
     while True:
-        answered = asked(f"{' · '.join(keys.values())}: ")
+        answered = _key(asked(f"{' · '.join(keys.values())}: "))
         if answered is None or answered == "q":
             say("여기까지 할게요. 이 코드는 푼 것으로 세지 않았어요. 오늘 다시 열면 이 코드에서 이어져요.")
             return False
@@ -174,6 +175,11 @@ def _judged(visit: "Visit", file: Path) -> "Answer":
     return visit.mended(feedback)
 
 
+def _key(typed: str | None) -> str | None:
+    """Return what was typed as the key that was meant: in lower case, and in Latin letters if it was one in Hangul."""
+    return None if typed is None else latin(typed.lower()) if len(typed) == 1 else typed.lower()
+
+
 def _marked(visit: "Visit") -> "Answer":
     """Let the learner point at the wrong line, and at the symptom if there is a question, until both are right."""
     from grader.practice.visit import Answer
@@ -189,17 +195,17 @@ def _marked(visit: "Visit") -> "Answer":
 
 
 def _marked_once(visit: "Visit") -> "Answer | None":
-    """Return the reply to one choice; None if the learner chose nothing."""
-    line = _chosen(
-        "틀린 줄은 어느 것일까요? 빠진 줄이 있으면 그 앞이나 뒤의 줄이에요.", _lines_of_the_body(visit)
-    )
+    """Return the reply to one choice; None if the learner chose nothing. What was right before is not asked again."""
+    line = visit.right_line
+    if line is None:
+        line = _chosen(
+            "틀린 줄은 어느 것일까요? 빠진 줄이 있으면 그 앞이나 뒤의 줄이에요.", _lines_of_the_body(visit)
+        )
     if line is None:
         return None
-    if visit.question is None:
+    if visit.question is None or visit.right_symptom:
         return visit.marked(line)
-    letter = _chosen(
-        f"「{visit.question.scenario}」에서 처음 드러나는 증상은 무엇일까요?", visit.question.choices
-    )
+    letter = _chosen(visit.question.text, visit.question.choices)
     return None if letter is None else visit.marked(line, letter)
 
 
@@ -222,12 +228,16 @@ def _chosen(question: str, options: Mapping[_Key, str]) -> _Key | None:
     say(question)
     for key, text in options.items():
         say(f"  {key}: {text}")
-    typed = asked("고른 것: ")
-    return next((key for key in options if str(key) == typed), None)
+    while (typed := _key(asked("고른 것: ")) or "q") != "q":
+        if (chosen := next((key for key in options if str(key) == typed), None)) is not None:
+            return chosen
+        there = ", ".join(map(str, options))
+        say(f"'{one_line(typed, 20)}': 고를 수 있는 것은 {there}예요. 고르지 않으려면 q.")
+    return None
 
 
 def _wants_another(seconds: float) -> bool:
     from grader.practice.drill import time_in_words
 
-    answered = asked(f"지금까지 {time_in_words(seconds)}. 다음으로 가려면 Enter, 그만두려면 q: ")
+    answered = _key(asked(f"지금까지 {time_in_words(seconds)}. 다음으로 가려면 Enter, 그만두려면 q: "))
     return answered is not None and answered != "q"

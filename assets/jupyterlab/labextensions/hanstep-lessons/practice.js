@@ -91,6 +91,8 @@
       close(cell);
       fold(notebook);
       offerNext(app, notebook, marking);
+    } else if (POINTS.test(call)) {
+      offerCode(cell, marking);
     }
     marking.node.scrollIntoView({ block: "nearest" });
   };
@@ -114,7 +116,18 @@
   const offerNext = (app, notebook, cell) => offer(app, notebook, cell, "다음 코드", GETS, "clinic()");
   const offerAnswer = (app, notebook, cell) => offer(app, notebook, cell, "답 보기", POINTS, "clinic(answer=True)");
 
-  const LINE_IS_RIGHT = "줄은 맞았어요";
+  const [LINE_IS_RIGHT, SYMPTOM_IS_RIGHT] = ["줄은 맞았어요", "증상은 맞았어요"];
+
+  // Where the reply is below a long card, a button leads back to the code, to choose again.
+  const offerCode = (cell, marking) => {
+    const { buttonFor, newRow } = window.hanstepCards;
+    newRow(marking).append(
+      buttonFor("코드에서 다시 고르기", () => {
+        cell.node.querySelector("[data-hanstep-clickable]")?.scrollIntoView({ block: "center" });
+        cell.node.querySelector('[role=button][tabindex="0"]')?.focus({ preventScroll: true });
+      }),
+    );
+  };
 
   // A card whose case is over, or was handed out again further below, answers no click: it would go to another case.
   const close = (cell) => {
@@ -144,8 +157,11 @@
     const sayNext = () => {
       const open = chosen.map((item) => !item);
       next.textContent =
-        open[0] === open[1] ? "" : open[0] ? "증상을 골랐어요. 이제 코드에서 틀린 줄을 누르세요." : "줄을 골랐어요. 이제 증상을 누르세요.";
+        open[0] && open[1]
+          ? "코드에서 틀린 줄을, 그 아래에서 증상을 누르세요."
+          : open[0] ? "증상을 골랐어요. 이제 코드에서 틀린 줄을 누르세요." : open[1] ? "줄을 골랐어요. 이제 증상을 누르세요." : "";
     };
+    sayNext();
     const release = (kind) => {
       chosen[kind] = null;
       for (const item of kinds[kind]) item.setAttribute("aria-pressed", "false");
@@ -154,7 +170,7 @@
     const handIn = async () => {
       const told = await point(app, notebook, cell, chosen[0].dataset.hanstepLine, chosen[1]?.dataset.hanstepSymptom);
       if (card.dataset.hanstepClickable !== "yes") return; // found: what was chosen stays marked
-      release(1);
+      if (!told.includes(SYMPTOM_IS_RIGHT)) release(1);
       if (!told.includes(LINE_IS_RIGHT)) release(0);
       sayNext();
     };
