@@ -43,7 +43,7 @@ def _posix() -> Iterator[Callable[[], str]]:
         return os.read(terminal, 64).decode("utf-8", "ignore")
 
     try:
-        tty.setcbreak(terminal)
+        tty.setcbreak(terminal, termios.TCSADRAIN)  # the default drops the keys that were pressed before
         yield read
     finally:
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
