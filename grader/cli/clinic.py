@@ -12,7 +12,6 @@ from grader.base.errors import CommandError
 from grader.cli.drill import asked, file_text, is_terminal
 from grader.cli.progress import DataDir
 from grader.cli.terminal import out, say
-from grader.notebook.terminal_keys import latin
 from grader.observe.wording import with_particle
 from grader.report.plain_text import one_line
 
@@ -61,8 +60,12 @@ def clinic(
         seen += 1
         if not _go_through(visit, folder or _folder_beside_lessons()):
             break
-    for line in closing(today) if name is None and not real else ():
-        _tell(line)
+    if name is None and not real:
+        for line in closing(today):
+            _tell(line)
+    else:
+        again = " ".join(filter(None, ("grader clinic", name or "", "--real" if real else "")))
+        say(f"이어서 하려면: {again} · 오늘 볼 것: grader clinic")
 
 
 def _folder_beside_lessons() -> Path:
@@ -96,9 +99,11 @@ def _go_through(visit: "Visit", folder: Path) -> bool:
         act = "파일에서 고쳐 저장하고 Enter를 누르세요."
     say(act)
     while True:
-        answered = _key(asked(f"{' · '.join(keys.values())}: "))
+        answered = asked(f"{' · '.join(keys.values())}: ")
         if answered is None or answered == "q":
-            say("여기까지 할게요. 이 코드는 푼 것으로 세지 않았어요. 오늘 다시 열면 이 코드에서 이어져요.")
+            say(
+                "여기까지 할게요. 이 코드는 푼 것으로 세지 않았어요. 오늘 다시 열면 이 코드에서 이어져요: grader clinic"
+            )
             return False
         if answered not in keys:
             typed = f"'{one_line(answered, 20)}'"
@@ -175,11 +180,6 @@ def _judged(visit: "Visit", file: Path) -> "Answer":
     return visit.mended(feedback)
 
 
-def _key(typed: str | None) -> str | None:
-    """Return what was typed as the key that was meant: in lower case, and in Latin letters if it was one in Hangul."""
-    return None if typed is None else latin(typed.lower()) if len(typed) == 1 else typed.lower()
-
-
 def _marked(visit: "Visit") -> "Answer":
     """Let the learner point at the wrong line, and at the symptom if there is a question, until both are right."""
     from grader.practice.visit import Answer
@@ -228,7 +228,7 @@ def _chosen(question: str, options: Mapping[_Key, str]) -> _Key | None:
     say(question)
     for key, text in options.items():
         say(f"  {key}: {text}")
-    while (typed := _key(asked("고른 것: ")) or "q") != "q":
+    while (typed := asked("고른 것: ") or "q") != "q":
         if (chosen := next((key for key in options if str(key) == typed), None)) is not None:
             return chosen
         there = ", ".join(map(str, options))
@@ -239,5 +239,5 @@ def _chosen(question: str, options: Mapping[_Key, str]) -> _Key | None:
 def _wants_another(seconds: float) -> bool:
     from grader.practice.drill import time_in_words
 
-    answered = _key(asked(f"지금까지 {time_in_words(seconds)}. 다음으로 가려면 Enter, 그만두려면 q: "))
+    answered = asked(f"지금까지 {time_in_words(seconds)}. 다음으로 가려면 Enter, 그만두려면 q: ")
     return answered is not None and answered != "q"

@@ -97,6 +97,26 @@
     marking.node.scrollIntoView({ block: "nearest" });
   };
 
+  // On the progress card, a button in place of the command that opens the clinic.
+  const PROGRESS = /^progress\(\)/m;
+  const OPENED = /^from grader import clinic\nclinic\(\)$/;
+  const offerClinic = (app, notebook, cell) => {
+    for (const place of cell.node.querySelectorAll("[data-hanstep-opens]")) {
+      const row = document.createElement("div");
+      row.className = "hanstep-opens";
+      row.append(
+        window.hanstepCards.buttonFor("클리닉 열기", async () => {
+          const opened = await cellBelow(app, notebook, cell, OPENED);
+          opened.model.sharedModel.setSource("from grader import clinic\nclinic()");
+          notebook.activeCellIndex = notebook.widgets.indexOf(opened);
+          notebook.deselectAll();
+          await app.commands.execute("notebook:run-cell");
+        }),
+      );
+      place.replaceWith(row);
+    }
+  };
+
   // The cells of closed cases: said and folded, because the next case may bring a cell for a function of the same name.
   const CLOSED = "# 끝난 코드";
   const fold = (notebook) => {
@@ -119,9 +139,12 @@
   const [LINE_IS_RIGHT, SYMPTOM_IS_RIGHT] = ["줄은 맞았어요", "증상은 맞았어요"];
 
   // Where the reply is below a long card, a button leads back to the code, to choose again.
+  const codeRows = new WeakMap(); // the card's cell -> the row with that button
   const offerCode = (cell, marking) => {
     const { buttonFor, newRow } = window.hanstepCards;
-    newRow(marking).append(
+    const row = newRow(marking);
+    codeRows.set(cell, row);
+    row.append(
       buttonFor("코드에서 다시 고르기", () => {
         cell.node.querySelector("[data-hanstep-clickable]")?.scrollIntoView({ block: "center" });
         cell.node.querySelector('[role=button][tabindex="0"]')?.focus({ preventScroll: true });
@@ -131,6 +154,7 @@
 
   // A card whose case is over, or was handed out again further below, answers no click: it would go to another case.
   const close = (cell) => {
+    codeRows.get(cell)?.remove();
     for (const card of cell.node.querySelectorAll("[data-hanstep-clickable]")) {
       card.dataset.hanstepClickable = "no";
       for (const item of card.querySelectorAll("[role=button]")) {
@@ -201,8 +225,10 @@
   const ran = async (app, notebook, cell) => {
     const begins = BEGINS.exec(source(cell))?.[1];
     const handsIn = HANDS_IN.exec(source(cell))?.[1];
-    if (!begins && !handsIn) return;
+    const isProgress = PROGRESS.test(source(cell));
+    if (!begins && !handsIn && !isProgress) return;
     await done(notebook);
+    if (isProgress) offerClinic(app, notebook, cell);
     const output = cell.node.querySelector(".jp-OutputArea-output");
     if (handsIn === "drill") {
       const time = /data-hanstep-time=\\"([\d.]+)/.exec(outputText(cell))?.[1];
