@@ -86,8 +86,8 @@ def fact_text(value: Fact, *, as_modes: bool = False) -> str:
     if value is None:
         return "None"
     if isinstance(value, list):
-        if value and all(isinstance(v, bool) for v in value):
-            return _bools_text([v for v in value if isinstance(v, bool)], as_modes)
+        if value and all(isinstance(entry, bool) for entry in value):
+            return _bools_text([entry for entry in value if isinstance(entry, bool)], as_modes)
         return f"[{_shorten(', '.join(fact_text(v, as_modes=as_modes) for v in value))}]"
     return number_text(value) if isinstance(value, float) else _shorten(str(value))
 
@@ -108,7 +108,7 @@ def _describe_fact(scenario: Scenario, name: str, got: Fact, expected: Fact) -> 
     """
     title = name
     while isinstance(got, list) and isinstance(expected, list) and len(got) == len(expected):
-        if all(isinstance(v, bool) for v in (*got, *expected)):
+        if all(isinstance(entry, bool) for entry in (*got, *expected)):
             break
         entries = enumerate(zip(got, expected, strict=True))
         index = next((i for i, (got_entry, expected_entry) in entries if got_entry != expected_entry), 0)
@@ -133,7 +133,6 @@ def _describe_parameters(scenario: Scenario, first: Difference, run: Run, soluti
         expected, got = len(solution.arrays["theta"]) - 1, len(run.arrays["theta"]) - 1
         return FirstDifference(scenario.title, UPDATE_COUNT, times(expected), times(got), update=update)
     row, element = first.index  # `theta` has a row for each state, with all parameters in it
-    parameter, position = parameter_at(run.parameters, element)
     since = "시작할 때부터" if row == 0 else f"{ordinal(row)} 업데이트부터"
     return FirstDifference(
         scenario.title,
@@ -141,21 +140,21 @@ def _describe_parameters(scenario: Scenario, first: Difference, run: Run, soluti
         number_text(solution.arrays["theta"][first.index]),
         number_text(run.arrays["theta"][first.index]),
         update=update,
-        tensor=f"{parameter}[{position}]",
+        tensor=element_name(run.parameters, element),
     )
 
 
-def parameter_at(parameters: Sequence[Parameter], element: int) -> tuple[str, int]:
-    """Return the parameter to which an element of a row of `theta` belongs: its name, and the element's index in it.
+def element_name(parameters: Sequence[Parameter], element: int) -> str:
+    """Return the name of an element of a row of `theta`: that of its parameter, with the element's index in it.
 
     A row of `theta` is all parameters, flattened, one after the other. With two parameters of 6 and 2 elements, element
-    7 is `("0.bias", 1)`. A forged trace may list too few parameters: then the name is `매개변수` (parameter).
+    7 is `0.bias[1]`. A forged trace may list too few parameters: then their name is `매개변수` (parameter).
     """
     for parameter in parameters:
         if element < parameter.size:
-            return parameter.name, element
+            return f"{parameter.name}[{element}]"
         element -= parameter.size
-    return "매개변수", element
+    return f"매개변수[{element}]"
 
 
 def _describe_array(

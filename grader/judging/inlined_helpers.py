@@ -198,8 +198,8 @@ class _ReturnReplacer(ast.NodeTransformer):
     """Replaces each `return x` of a helper by what the statement that calls it does with `x`.
 
     If the statement is an assignment of the call alone, this is the assignment of `x` to its first target. If it is an
-    `if` and `x` is no constant, it is an `if` without blocks: its condition with `x` in the place of the call. In other
-    cases, such as a `while`, it is `x` as a statement.
+    `if` and `x` is no constant, it is an `if` with only `pass` in it: its condition with `x` in the place of the call.
+    In other cases, such as a `while`, it is `x` as a statement.
     """
 
     def __init__(self, call: ast.Call, statement: ast.stmt) -> None:

@@ -23,9 +23,9 @@ from grader.judging.compare_runs import Difference, find_difference
 from grader.judging.first_difference import (
     array_title,
     describe_first_difference,
+    element_name,
     fact_text,
     number_text,
-    parameter_at,
 )
 from grader.observe.play import Scenario, TimeLimit, play_scenario
 from grader.observe.program import load_program
@@ -139,9 +139,8 @@ def _updates(run: Run) -> int:
 
 def _element(index: tuple[int, ...], run: Run, solution: Run) -> tuple[str, str, str]:
     """Return the name of an element of a state, and its values in both runs."""
-    name, position = parameter_at(run.parameters, index[1])
-    values = (number_text(one.arrays["theta"][index]) for one in (run, solution))
-    return (f"{name}[{position}]", *values)
+    here, right = (number_text(one.arrays["theta"][index]) for one in (run, solution))
+    return element_name(run.parameters, index[1]), here, right
 
 
 # ---- against a line -------------------------------------------------------------------------------------------------
