@@ -101,9 +101,7 @@ def _go_through(visit: "Visit", folder: Path) -> bool:
     while True:
         answered = asked(f"{' · '.join(keys.values())}: ")
         if answered is None or answered == "q":
-            say(
-                "여기까지 할게요. 이 코드는 푼 것으로 세지 않았어요. 오늘 다시 열면 이 코드에서 이어져요: grader clinic"
-            )
+            say("여기까지 할게요. 이 코드는 푼 것으로 세지 않았어요. 오늘 다시 열면 이 코드에서 이어져요.")
             return False
         if answered not in keys:
             typed = f"'{one_line(answered, 20)}'"
@@ -203,10 +201,14 @@ def _marked_once(visit: "Visit") -> "Answer | None":
         )
     if line is None:
         return None
-    if visit.question is None or visit.right_symptom:
-        return visit.marked(line)
-    letter = _chosen(visit.question.text, visit.question.choices)
-    return None if letter is None else visit.marked(line, letter)
+    letter = ""
+    if visit.question is not None and not visit.right_symptom:
+        chosen = _chosen(visit.question.text, visit.question.choices)
+        if chosen is None:
+            return None
+        letter = chosen
+    with out.status("코드를 실행해 보는 중이에요"):
+        return visit.marked(line, letter)
 
 
 def _lines_of_the_body(visit: "Visit") -> dict[int, str]:

@@ -123,7 +123,7 @@ def test_a_refused_symptom_leads_back_and_what_was_right_stays(lab: Started, pag
     reply.wait_for()
     assert re.search(r"매개변수는 정답과 같아요. 예: .* 둘 다 -?\d", " ".join(text_of(reply).split()))
     page.get_by_role("button", name="코드에서 다시 고르기").click()
-    assert page.locator("[aria-pressed=true]").count() == 1
+    assert page.locator("[data-hanstep-line][aria-pressed=true]").count() == 1
     symptoms.filter(has_text="두 번째 업데이트에서 달라져요").click()
     page.locator(".jp-Cell-outputArea", has_text="찾았어요!").wait_for()
 
