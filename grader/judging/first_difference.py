@@ -6,7 +6,7 @@ card, `practice/symptoms.py` for the choices of the clinic.
 Example: `Difference("array", "theta", (2, 5))` becomes `두 번째 업데이트부터 매개변수가 달라요`, with the values of the
 parameter element `0.weight[5]` in both runs.
 
-To add words for another array that drivers record under an English name: `_array_title`; for another kind of fact:
+To add words for another array that drivers record under an English name: `array_title`; for another kind of fact:
 `fact_text` and `_describe_fact`. Names in Korean are shown as they are.
 """
 
@@ -89,7 +89,7 @@ def fact_text(value: Fact, *, as_modes: bool = False) -> str:
         if value and all(isinstance(entry, bool) for entry in value):
             return _bools_text([entry for entry in value if isinstance(entry, bool)], as_modes)
         return f"[{_shorten(', '.join(fact_text(v, as_modes=as_modes) for v in value))}]"
-    return _number_text(value) if isinstance(value, float) else _shorten(str(value))
+    return number_text(value) if isinstance(value, float) else _shorten(str(value))
 
 
 def _describe_failure(scenario: Scenario, run: Run, solution: Run) -> FirstDifference:
@@ -137,14 +137,14 @@ def _describe_parameters(scenario: Scenario, first: Difference, run: Run, soluti
     return FirstDifference(
         scenario.title,
         f"{since} 매개변수가 달라요",
-        _number_text(solution.arrays["theta"][first.index]),
-        _number_text(run.arrays["theta"][first.index]),
+        number_text(solution.arrays["theta"][first.index]),
+        number_text(run.arrays["theta"][first.index]),
         update=update,
-        tensor=_element_name(run.parameters, element),
+        tensor=element_name(run.parameters, element),
     )
 
 
-def _element_name(parameters: Sequence[Parameter], element: int) -> str:
+def element_name(parameters: Sequence[Parameter], element: int) -> str:
     """Return the name of an element of a row of `theta`: that of its parameter, with the element's index in it.
 
     A row of `theta` is all parameters, flattened, one after the other. With two parameters of 6 and 2 elements, element
@@ -161,7 +161,7 @@ def _describe_array(
     scenario: Scenario, first: Difference, run: Run, solution: Run, type_instead_of_list: str
 ) -> FirstDifference:
     """Describe an array other than `theta` that differs; the arguments are those of `describe_first_difference`."""
-    name, title = first.name, _array_title(first)
+    name, title = first.name, array_title(first)
     if first.kind == "shape":
         got = _row_count(run, name)
         if type_instead_of_list and name not in _READ_FROM_MODEL and not np.size(run.arrays.get(name, ())):
@@ -169,13 +169,13 @@ def _describe_array(
         return FirstDifference(scenario.title, title, _row_count(solution, name), got)
     expected_value = np.atleast_1d(solution.arrays[name])[first.index]
     got_value = np.atleast_1d(run.arrays[name])[first.index]
-    got_text = "None" if is_none(float(got_value)) else _number_text(got_value)
+    got_text = "None" if is_none(float(got_value)) else number_text(got_value)
     if name == "returned" and np.isnan(got_value):  # the recorder writes NaN for what is no number
         got_text = _text_of_non_number(run.facts.get(RETURN_TYPES))
-    return FirstDifference(scenario.title, title, _number_text(expected_value), got_text)
+    return FirstDifference(scenario.title, title, number_text(expected_value), got_text)
 
 
-def _array_title(first: Difference) -> str:
+def array_title(first: Difference) -> str:
     """Return `FirstDifference.what` for an array that differs; most arrays that drivers name have Korean names."""
     name = first.name
     if name == "returned":
@@ -202,7 +202,7 @@ def _text_of_non_number(types: Fact) -> str:
     return "nan" if not names or {"float", "Tensor"} & set(names) else f"숫자가 아님 ({names[0]})"
 
 
-def _number_text(value: float) -> str:
+def number_text(value: float) -> str:
     """Return a number with six significant digits."""
     return f"{float(value):.6g}"
 
