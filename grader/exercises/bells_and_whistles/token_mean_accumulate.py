@@ -9,6 +9,8 @@ Promises of the exercise, and the scenarios that check them:
     the graph of one micro-batch at a time is alive: `memory`
 
 The contract of all exercises adds: modes stay as they are (`modes`), and nothing is printed (`quiet`).
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 import math
@@ -129,7 +131,7 @@ def _adamw(stage: Stage) -> None:
 
 @driver.scenario("padding", "다른 ignore_index")
 def _padding(stage: Stage) -> None:
-    """Update with an ordinary token as `ignore_index`, in a window of three micro-batches (elsewhere: four).
+    """Update with an ordinary token as `ignore_index`, in a window of three micro-batches.
 
     A wrong program counts with -100, or does not pass `ignore_index` on to the loss.
     """

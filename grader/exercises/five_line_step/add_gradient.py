@@ -8,6 +8,8 @@ Promises of the exercise, and the scenarios that check them:
     the loss before weighting, as a float: `returns`; nothing is printed: `quiet`
 
 Weights are eighths, which float32 holds exactly: a program that makes the weight a float32 tensor is right too.
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 from collections.abc import Sequence

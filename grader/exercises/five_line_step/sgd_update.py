@@ -5,6 +5,8 @@ Promises of the exercise, and the scenarios that check them:
     a parameter whose `.grad` is None is left alone, and stays frozen if it was: `none`, `frozen`
     as after `opt.step()`, the parameters are still the model's own leaf tensors, moved in place, and require gradients;
     the gradients are as before: `leaves`
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 from collections.abc import Callable, Iterable, Sequence

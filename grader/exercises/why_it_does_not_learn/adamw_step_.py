@@ -16,6 +16,8 @@ The contract of all exercises adds: nothing is printed (`quiet`).
 Only the check `update` compares the parameters with the solution's; scenarios of other checks that need their values
 compare the function with itself (`record_difference`). So a wrong update of parameters costs only the points of
 `update`.
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 import copy
