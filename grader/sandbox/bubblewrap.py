@@ -59,7 +59,7 @@ class Probe:
     """Shell command that may fix the problem; empty if none is known."""
     detail: str = ""
     """Last line of the failed command's errors, or its exit status if there is none, or the error of running it; empty
-    if no command was run."""
+    if no command failed."""
 
 
 @functools.cache

@@ -146,7 +146,7 @@ def _shapes(stage: Stage) -> None:
 def _steps(stage: Stage) -> None:
     """Ask for one step, for a drawn number from two to four, for seven, and for none.
 
-    A wrong program always makes five, or one too few. One whose numbers are wrong in `wide` is wrong here, too.
+    A wrong program always makes five, or one too few.
     """
     for steps in (1, stage.env.draw("steps").whole(2, 4), 7, 0):
         result = _call(stage, _matrix(stage, 3, 6), steps=steps)

@@ -178,7 +178,7 @@ class _Sender:
     def report_act(self, act: str, line: int) -> None:
         """Report a suspicious act; leave it out if another frame is still being sent after `_REPORT_SECONDS`.
 
-        It may be sent for ever: a signal handler of the submission, in which the act is done, may have interrupted it.
+        It may never be sent to its end: the act may be done in a signal handler that interrupted the sending.
 
         Raises:
             OSError: the grader has closed the channel.
