@@ -5,8 +5,8 @@ and drivers go in. The bytes of traces come out, which the caller has to read by
 `NoAnswer` is raised, with the status that tells why there is no trace.
 
 A child executes a submission, so nothing that it writes is trusted. Its bytes are counted, and a frame that does not
-answer the current request counts as forged. Only reports of suspicious acts may come before the answer. Nothing may
-follow the answer, because an honest child then waits for the next request.
+answer the current request counts as forged. Only reports of suspicious acts may come before the answer. Bytes right
+after the answer make the next request to play fail, because an honest child waits for that request.
 
 A child's processor time is limited in three ways, of which the first two are counted from outside the child:
 

@@ -225,8 +225,8 @@ def _record_refusal(stage: Stage, fact: str, window: list[Batch]) -> None:
     case.call(case.data)
     before = flat_weights(case.model)
     case.record_raised(ValueError, fact, window)
-    moved = not torch.equal(before, flat_weights(case.model))
-    stage.recorder.fact("유효한 토큰이 없는데 매개변수가 움직임", yes_or_no(moved))
+    has_moved = not torch.equal(before, flat_weights(case.model))
+    stage.recorder.fact("유효한 토큰이 없는데 매개변수가 움직임", yes_or_no(has_moved))
 
 
 @driver.scenario("after-refusal", "유효한 토큰이 없는 구간 다음의 구간", check="one-empty")

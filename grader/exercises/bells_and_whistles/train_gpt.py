@@ -443,8 +443,8 @@ def _again(stage: Stage) -> None:
     second_history = training.train(n_epochs=1, **_EVALUATES_ONCE, **_RATES, **_NEVER_CLIPS, warmup_steps=1)
     rates_used = torch.tensor(rates[:_MAX_ITEMS], dtype=torch.float64).reshape(-1, 2)
     stage.recorder.array("두 번째 호출의 업데이트에 쓴 학습률", rates_used)
-    counted_anew = first_history.get("tokens_seen") == second_history.get("tokens_seen")
-    stage.recorder.fact("토큰을 처음부터 다시 셈", yes_or_no(counted_anew))
+    is_counted_anew = first_history.get("tokens_seen") == second_history.get("tokens_seen")
+    stage.recorder.fact("토큰을 처음부터 다시 셈", yes_or_no(is_counted_anew))
 
 
 # ---- types and memory ----------------------------------------------------------------------------

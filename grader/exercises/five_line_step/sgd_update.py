@@ -57,10 +57,10 @@ def _update_twice(
         recorder.call(stage.student("sgd_update"), as_argument(parameters), lr)
         if not compares_values:
             _record_what_must_stay(recorder, parameters, before, gradients)
-        appeared = any(
+        has_appeared = any(
             grad is None and p.grad is not None for p, grad in zip(parameters, gradients, strict=True)
         )
-        recorder.append_fact("None이던 .grad", "텐서" if appeared else "None")
+        recorder.append_fact("None이던 .grad", "텐서" if has_appeared else "None")
         for parameter in parameters:
             parameter.grad = None
             if parameter.is_leaf:

@@ -150,5 +150,5 @@ def _own_generator(stage: Stage) -> None:
         )
         before = generator.get_state() if isinstance(generator, torch.Generator) else None
         torch.rand(3)
-        moved = before is not None and not torch.equal(before, generator.get_state())
-    stage.recorder.fact("전역 제너레이터에서 뽑으면 함께 움직임", yes_or_no(moved))
+        has_moved = before is not None and not torch.equal(before, generator.get_state())
+    stage.recorder.fact("전역 제너레이터에서 뽑으면 함께 움직임", yes_or_no(has_moved))

@@ -188,10 +188,10 @@ def _own(stage: Stage) -> None:
     witness = _witness_of_move(before, average)
     after_call = [tensor.detach().clone() for tensor in _parameters_and_buffers(average)]
     _add_noise(stage, model, 0)
-    stays = all(
+    are_kept = all(
         torch.equal(now, then) for now, then in zip(_parameters_and_buffers(average), after_call, strict=True)
     )
-    stage.recorder.claim("model이 바뀐 뒤에도 그대로", yes_or_no(stays), witness)
+    stage.recorder.claim("model이 바뀐 뒤에도 그대로", yes_or_no(are_kept), witness)
     for name, get in getters.items():
         pairs = zip(get(average), held[name], strict=True)
         are_same = all(now is then and now.data_ptr() == address for now, (then, address) in pairs)
@@ -216,10 +216,10 @@ def _stays(stage: Stage) -> None:
     before = flat_weights(average)
     given = [tensor.detach().clone() for tensor in _parameters_and_buffers(model)]
     _call(stage, average, model, 0.6, 0)
-    stays = all(
+    are_kept = all(
         torch.equal(now, then) for now, then in zip(_parameters_and_buffers(model), given, strict=True)
     )
-    stage.recorder.claim("model의 값이 그대로", yes_or_no(stays), _witness_of_move(before, average))
+    stage.recorder.claim("model의 값이 그대로", yes_or_no(are_kept), _witness_of_move(before, average))
 
 
 @driver.scenario("settings", "모드, requires_grad, .grad", check="kept")
