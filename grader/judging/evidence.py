@@ -101,7 +101,15 @@ def clearest_difference(
         reference: the runs with which it was compared.
     """
     others = [other for other in explanation.mistakes if other is not mistake]
-    shown = _clearest_scenario([name for name in verdict.differences if name in mistake.scenarios], others)
+    shown = _clearest_scenario(
+        [
+            name
+            for name, difference in verdict.differences.items()
+            if name in mistake.scenarios
+            and (not mistake.only_arrays or difference.name in mistake.only_arrays)
+        ],
+        others,
+    )
     if shown is None:
         return None
     return describe_first_difference(

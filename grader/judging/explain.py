@@ -7,6 +7,7 @@
    alike here, and feedback names both (`a|b`).
 4. If scenarios stay unexplained, a mistake is named only if the explained ones are evidence enough
    (`_evidence_suffices`). Such a submission makes a mistake that is not known, and known ones may fit by chance.
+   Further mistakes are named that show in single arrays of the unexplained scenarios (`seen_in_arrays`).
 
 Example: if {no-division, drops-leftover} and {no-division, leaks-leftover} both explain all wrong scenarios, the
 feedback names two mistakes: `no-division` and `drops-leftover|leaks-leftover`.
@@ -32,6 +33,7 @@ from grader.judging.mistake_search import FoundMistakes, find_mistakes
 from grader.judging.nearest_mistake import nearest_mistake
 from grader.judging.reference import Reference
 from grader.judging.run_digest import behaviour_digest
+from grader.judging.seen_in_arrays import mistakes_seen_in_arrays
 from grader.judging.tie_break import break_tie
 from grader.observe.trace import Run, Trace
 
@@ -60,7 +62,11 @@ class ExplainedMistake:
     """The mistake and its twins, in the order of the exercise's TOML. `results.json` names all of them, the learner's
     card only the `shown_alternatives`."""
     scenarios: tuple[str, ...]
-    """Names of the explained scenarios that it changes when made alone."""
+    """Names of the explained scenarios that it changes when made alone; with `only_arrays`, of the unexplained ones in
+    which it was seen."""
+    only_arrays: frozenset[str] = frozenset()
+    """Names of the arrays that show it, if it was seen in single arrays of unexplained scenarios only
+    (`seen_in_arrays`); empty for other mistakes."""
     unlikely: frozenset[str] = frozenset()
     """Ids of alternatives that the learner's text speaks against (`twins_by_text`)."""
 
@@ -137,11 +143,14 @@ def _find_explanation(trace: Trace, verdict: Verdict, reference: Reference) -> E
     combinations = break_tie(found, trace, reference)
     mistakes = _explained_mistakes(combinations, found, trace, reference)
     pasted = _pasted_program(trace, verdict, reference)
+    unexplained = found.unexplained if mistakes else tuple(verdict.differences)
+    if unexplained and not pasted:
+        mistakes += _seen_in_arrays(mistakes, unexplained, trace, verdict, reference)
     nearest = None if mistakes or pasted else nearest_mistake(reference, trace.runs, verdict.differences)
     return Explanation(
         mistakes=mistakes,
         combination=combinations[0] if combinations else (),
-        unexplained=found.unexplained if mistakes else (),
+        unexplained=unexplained if mistakes else (),
         pasted=pasted,
         nearest_mistake=nearest,
     )
@@ -163,6 +172,29 @@ def _explained_mistakes(
         if _evidence_suffices(variant, supporting, found, trace, reference):
             mistakes.append(ExplainedMistake(variant, alternatives=alternatives, scenarios=supporting))
     return tuple(mistakes)
+
+
+def _seen_in_arrays(
+    named: Sequence[ExplainedMistake],
+    unexplained: Sequence[str],
+    trace: Trace,
+    verdict: Verdict,
+    reference: Reference,
+) -> tuple[ExplainedMistake, ...]:
+    """Return the mistakes beside the named ones that are seen in single arrays of the unexplained scenarios."""
+    known = tuple(mistake.variant for mistake in named)
+    seen = mistakes_seen_in_arrays(known, unexplained, tuple(verdict.differences), trace.runs, reference)
+    return tuple(
+        ExplainedMistake(
+            one.variant,
+            alternatives=(one.variant.mistake,),
+            scenarios=tuple(
+                s for s in verdict.differences if any(s == scenario for scenario, _ in one.places)
+            ),
+            only_arrays=frozenset(array for _, array in one.places),
+        )
+        for one in seen
+    )
 
 
 def _ids_of_interchangeable_mistakes(
