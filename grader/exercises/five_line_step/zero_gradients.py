@@ -7,6 +7,8 @@ Promises of the exercise, and the scenarios that check them:
     a parameter without a gradient is no obstacle (as for `opt.zero_grad()`): `none`
 
 A gradient counts as cleared if it is None or all zeros.
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 import math
