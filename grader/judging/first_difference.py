@@ -115,6 +115,9 @@ def _describe_fact(scenario: Scenario, name: str, got: Fact, expected: Fact) -> 
         got, expected = got[index], expected[index]
         title = f"{name} ({ordinal(index + 1)})" if title == name else title
     as_modes = "모드" in name  # such facts hold train modes (`Recorder.modes`)
+    if not as_modes and isinstance(got, bool) != isinstance(expected, bool):
+        # One of them is no answer to a question, such as None: both are told as values.
+        got, expected = (str(value) if isinstance(value, bool) else value for value in (got, expected))
     return FirstDifference(
         scenario.title,
         with_ordinals(title),

@@ -54,9 +54,12 @@ def _call(stage: Stage, matrix: Tensor, **kwargs: Any) -> Any:
 
 
 def _in_float64(result: Any) -> Tensor:
-    """Return the tensor that the function returned, in float64 and outside any graph."""
+    """Return the tensor that the function returned, in float64 and outside any graph; NaN where it is infinite.
+
+    Once numbers overflow, the order of the terms decides whether infinity or NaN comes out.
+    """
     converted: Tensor = result.detach().double()
-    return converted
+    return converted.masked_fill(converted.isinf(), torch.nan)
 
 
 def _claim_if_computed(stage: Stage, name: str, value: Any, result: Any, matrix: Tensor) -> None:
