@@ -107,7 +107,7 @@ def _call_to_show(run: Run, solution: Run, update: int | None) -> int:
     """
     if update is not None:
         for candidate in (run, solution):
-            call = _call_of_update(candidate, update)
+            call = call_of_update(candidate, update)
             if call is not None:
                 return call
     # The calls that have events, not all numbers up to the highest: a forged trace may claim a high one.
@@ -119,7 +119,7 @@ def _call_to_show(run: Run, solution: Run, update: int | None) -> int:
     return 0
 
 
-def _call_of_update(run: Run, update: int) -> int | None:
+def call_of_update(run: Run, update: int) -> int | None:
     """Return the index of the call whose `step` makes an update; None if the run lacks the update or its `step`."""
     if update >= len(run.arrays.get("theta", ())):
         return None

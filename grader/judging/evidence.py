@@ -15,6 +15,7 @@ from typing import NamedTuple
 import torch
 
 from grader.course.feedback import FirstDifference, Moment, Recipe
+from grader.judging.compare_runs import Difference, find_difference
 from grader.judging.event_orders import Timelines, timelines, unpaired_events
 from grader.judging.explain import ExplainedMistake, Explanation
 from grader.judging.first_difference import describe_first_difference, first_wrong_update
@@ -66,7 +67,7 @@ def gather_evidence(
     if not verdict.differences:
         return Evidence()
     driver = reference.exercise.driver
-    shown = _scenario_to_show(explanation, verdict)
+    shown = _scenario_to_show(explanation, verdict, reference)
     run = trace.runs.get(shown)
     first = describe_first_difference(
         driver[shown],
@@ -101,15 +102,12 @@ def clearest_difference(
         reference: the runs with which it was compared.
     """
     others = [other for other in explanation.mistakes if other is not mistake]
-    shown = _clearest_scenario(
-        [
-            name
-            for name, difference in verdict.differences.items()
-            if name in mistake.scenarios
-            and (not mistake.only_arrays or difference.name in mistake.only_arrays)
-        ],
-        others,
-    )
+    changed = [
+        name
+        for name, difference in verdict.differences.items()
+        if name in mistake.scenarios and (not mistake.only_arrays or difference.name in mistake.only_arrays)
+    ]
+    shown = _clearest_scenario(changed, others, verdict, reference)
     if shown is None:
         return None
     return describe_first_difference(
@@ -121,18 +119,49 @@ def clearest_difference(
     )
 
 
-def _clearest_scenario(scenarios: Iterable[str], others: Sequence[ExplainedMistake]) -> str | None:
-    """Return the first of these scenarios that the fewest of the other mistakes change; None if there is none."""
-    return min(scenarios, key=lambda name: sum(name in mistake.scenarios for mistake in others), default=None)
+def _clearest_scenario(
+    scenarios: Iterable[str], others: Sequence[ExplainedMistake], verdict: Verdict, reference: Reference
+) -> str | None:
+    """Return the first of these scenarios where the fewest other mistakes reach the difference; None without any.
+
+    Drivers begin with the plainest scenario. So one comes before a later, special one even if another mistake changes
+    it, too, as long as that mistake does so later than what is shown.
+    """
+
+    def count_others(name: str) -> int:
+        return sum(_reaches_difference(mistake, name, verdict.differences[name], reference) for mistake in others)
+
+    return min(scenarios, key=count_others, default=None)
 
 
-def _scenario_to_show(explanation: Explanation, verdict: Verdict) -> str:
+def _reaches_difference(
+    mistake: ExplainedMistake, scenario: str, difference: Difference, reference: Reference
+) -> bool:
+    """Return True if a mistake, made alone, may change what is shown of a scenario: the learner's first difference.
+
+    Only a row of the same array that comes later is surely not shown.
+    """
+    if scenario not in mistake.scenarios:
+        return False
+    if difference.kind != "array":
+        return True
+    alone = find_difference(
+        reference.run_with_mistakes((mistake.variant,), scenario),
+        reference.solution_run(scenario),
+        reference.exercise.driver[scenario].atol,
+    )
+    if alone is None or (alone.kind, alone.name) != ("array", difference.name):
+        return True
+    return alone.index[0] <= difference.index[0]
+
+
+def _scenario_to_show(explanation: Explanation, verdict: Verdict, reference: Reference) -> str:
     """Return the name of the scenario from which the evidence is to come, one of those that went wrong.
 
     1. If scenarios stay unexplained: the first of them, because the feedback has nothing else to say about it.
     2. If no mistake is named: the first one that went wrong.
-    3. Else the one that the first mistake changes together with the fewest other mistakes. Feedback points at the line
-       of the first mistake, so the evidence should show the effect of this mistake alone.
+    3. Else the one where the first mistake makes the difference together with the fewest others (`_clearest_scenario`).
+       Feedback points at the line of the first mistake, so the evidence should show the effect of this mistake alone.
     """
     if explanation.unexplained:
         return explanation.unexplained[0]
@@ -140,7 +169,7 @@ def _scenario_to_show(explanation: Explanation, verdict: Verdict) -> str:
         return next(iter(verdict.differences))
     first, *others = explanation.mistakes
     changed_by_first = [name for name in verdict.differences if name in first.scenarios]
-    clearest = _clearest_scenario(changed_by_first or verdict.differences, others)
+    clearest = _clearest_scenario(changed_by_first or verdict.differences, others, verdict, reference)
     assert clearest is not None  # something differs
     return clearest
 

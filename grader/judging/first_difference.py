@@ -115,6 +115,9 @@ def _describe_fact(scenario: Scenario, name: str, got: Fact, expected: Fact) -> 
         got, expected = got[index], expected[index]
         title = f"{name} ({ordinal(index + 1)})" if title == name else title
     as_modes = "모드" in name  # such facts hold train modes (`Recorder.modes`)
+    if not as_modes and isinstance(got, bool) != isinstance(expected, bool):
+        # One of them is no answer to a question, such as None: both are told as values.
+        got, expected = (str(value) if isinstance(value, bool) else value for value in (got, expected))
     return FirstDifference(
         scenario.title,
         with_ordinals(title),
@@ -223,14 +226,16 @@ def _bools_text(values: list[bool], as_modes: bool) -> str:
     """Return a list of booleans in Korean.
 
     If all are equal: `모두 학습` (all train). Short lists: `평가, 학습, 평가`. Longer ones than `_MAX_BOOLS_LISTED`:
-    `평가 (9개 가운데 두 번째만 학습)`, eval, with only the second of 9 in train mode.
+    `평가 (9개 가운데 두 번째만 학습)`, eval, with only the second of 9 in train mode. Several places are all told in
+    digits: `예 (13개 가운데 2, 13번째만 아니요)`.
     """
     if len(set(values)) == 1:
         return f"모두 {_bool_text(values[0], as_modes)}"
     if len(values) <= _MAX_BOOLS_LISTED:
         return ", ".join(_bool_text(value, as_modes) for value in values)
     rarer_value = values.count(True) * 2 <= len(values)
-    ordinals = [ordinal(index + 1) for index, value in enumerate(values) if value == rarer_value]
-    listed = ", ".join(ordinals[:_MAX_ORDINALS]) + (" …" if len(ordinals) > _MAX_ORDINALS else "")
+    places = [index + 1 for index, value in enumerate(values) if value == rarer_value]
+    listed = ordinal(places[0]) if len(places) == 1 else f"{', '.join(map(str, places[:_MAX_ORDINALS]))}번째"
+    listed += f" 등 {len(places)}개" if len(places) > _MAX_ORDINALS else ""
     usual_text, rarer_text = _bool_text(not rarer_value, as_modes), _bool_text(rarer_value, as_modes)
     return f"{usual_text} ({len(values)}개 가운데 {listed}만 {rarer_text})"

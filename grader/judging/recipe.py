@@ -28,6 +28,7 @@ import numpy as np
 import torch
 
 from grader.course.feedback import Recipe
+from grader.judging.event_orders import call_of_update
 from grader.observe.play import Env, Problem, Scenario
 from grader.observe.trace import Array, Event, Run
 
@@ -105,6 +106,7 @@ def recover_recipe(scenario: Scenario, run: Run, solution: Run, update: int, env
 
     - the scenario is not plain SGD: it has no `problem`;
     - the learner's loop takes the update back (`_is_taken_back`);
+    - the two runs make the update in different calls (`_is_of_another_call`);
     - one of the runs lacks the update, or records the model's parameters in another shape;
     - no parameter has a learning rate above 0 in the update;
     - a state up to the update, or one of the gradients, has infinite numbers or NaN;
@@ -117,7 +119,7 @@ def recover_recipe(scenario: Scenario, run: Run, solution: Run, update: int, env
         update: number of the update, counted from 1.
         env: the seed and device that the scenario was built from, to build its model and batches again.
     """
-    if scenario.problem is None or _is_taken_back(run, update):
+    if scenario.problem is None or _is_taken_back(run, update) or _is_of_another_call(run, solution, update):
         return None
     problem = scenario.problem(env)
     got = _solve_mixture(run, problem, update)
@@ -159,6 +161,16 @@ def _is_taken_back(run: Run, update: int) -> bool:
         return False
     next_is_step = any(event.kind == "step" and event.state == update for event in run.events)
     return not next_is_step and bool(np.array_equal(theta[update + 1], theta[update - 1]))
+
+
+def _is_of_another_call(run: Run, solution: Run, update: int) -> bool:
+    """Return True if the update belongs to different calls in the two runs.
+
+    Then they are made of different batches, even if each is right for its call: the learner's earlier call made fewer
+    updates or more.
+    """
+    calls = call_of_update(run, update), call_of_update(solution, update)
+    return None not in calls and calls[0] != calls[1]
 
 
 def _solve_mixture(run: Run, problem: Problem, update_number: int) -> _Mixture | None:

@@ -42,6 +42,8 @@ _RAISE = dis.opmap["RAISE_VARARGS"]
 """Bytecode of a `raise` or `assert`."""
 _TEMPORARY_NAME = re.compile(r"(/(?:tmp|hanstep[-.]|step-))[a-z0-9_]{8}\b")
 """Names of temporary folders as `tempfile` creates them, nested too: Python's own and ours."""
+_OUR_FOLDER = re.compile(r"(?:/[\w.-]+)*/hanstep[-.]…/(?:run/)?(?=[\w.-])")
+"""Beginning of a path in a temporary folder of ours, which no learner chose; checkpoints go into its folder `run`."""
 
 STUDENT_ERRORS = (Exception, SystemExit, GeneratorExit)
 """Exceptions that count as an error of the learner's code. KeyboardInterrupt (the learner's own Ctrl-C) and `TimeLimit`
@@ -223,8 +225,12 @@ def _variables_with_same_beginning(wanted: str, variables: Iterable[str]) -> lis
 
 
 def without_addresses(text: str) -> str:
-    """Remove object addresses and names of temporary folders from a text, so that it is the same on every run."""
-    return _TEMPORARY_NAME.sub(r"\1…", re.sub(r"0x[0-9a-f]{6,16}\b", "0x…", text))
+    """Remove object addresses and names of temporary folders from a text, so that it is the same on every run.
+
+    Of a path in a temporary folder of ours, the rest is kept: `/dev/shm/hanstep-1b_k3x9z/run/best.pt` is `best.pt`.
+    """
+    without_names = _TEMPORARY_NAME.sub(r"\1…", re.sub(r"0x[0-9a-f]{6,16}\b", "0x…", text))
+    return _OUR_FOLDER.sub("", without_names)
 
 
 def _without_outer_functions(text: str) -> str:

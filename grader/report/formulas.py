@@ -118,12 +118,13 @@ def recipe_sentence(recipe: Recipe) -> str:
     ]
     sentences = []
     lacking = [n for n, g, e in pairs if _is_negligible(g, largest) and not _is_negligible(e, largest)]
-    extra = [n for n, g, e in pairs if not _is_negligible(g, largest) and _is_negligible(e, largest)]
-    if not there and lacking and not extra:
+    others = [(n, g) for n, g, e in pairs if not _is_negligible(g, largest) and _is_negligible(e, largest)]
+    extra, undone = [n for n, g in others if g > 0], [n for n, g in others if g < 0]
+    if not there and lacking and not others:
         if any(abs(got) > _ROUNDING for got in recipe.got):
             return "그레이디언트가 정답보다 훨씬 작게 들어갔어요."
         return "업데이트에 그레이디언트가 하나도 들어가지 않았어요."
-    if extra and lacking and not there:
+    if extra and lacking and not there and not undone:
         # The others may come later: an update that is made twice pushes the next one back.
         return (
             f"이 업데이트에 들어갈 그레이디언트({_first_names(lacking)}) 대신 "
@@ -131,13 +132,16 @@ def recipe_sentence(recipe: Recipe) -> str:
         )
     if extra:
         sentences.append(f"들어가지 말아야 할 그레이디언트({_first_names(extra)})가 섞였어요.")
+    if undone:
+        # As when weights go back to those of an earlier update, or stay where the ascent of SAM led.
+        sentences.append(f"계수가 음수인 그레이디언트({_first_names(undone)})는 가중치를 거꾸로 옮겼어요.")
     if lacking:
         sentences.append(f"그레이디언트({_first_names(lacking)})가 빠졌어요.")
     ratios = [g / e for _, g, e in there]
     if ratios and not _nearly_equal([1.0, *ratios]):
         if _nearly_equal(ratios):
             sentences.append(
-                _scale_sentence(ratios[0], "남은 재료의" if extra or lacking else "재료는 맞는데")
+                _scale_sentence(ratios[0], "남은 재료의" if others or lacking else "재료는 맞는데")
             )
         elif _nearly_equal([g for _, g, _ in there]):
             weight = coefficient(there[0][1], largest)

@@ -170,8 +170,10 @@ def _told(feedback: Feedback, *, first_only: bool = False) -> Iterable[Renderabl
         yield from _mistake(
             named, number if len(mistakes) > 1 else None, words.place_beside_exception(feedback)
         )
-    for line in words.looks(feedback):
-        yield _indented(prose(f"→ {line}"))
+    # Beside named mistakes, these lines are about what the mistakes leave open (`words.rest`), not about the last one.
+    looks = [_indented(prose(f"→ {line}")) for line in words.looks(feedback)]
+    if not mistakes:
+        yield from looks
     for more in (
         words.remembered(feedback),
         *words.repair(feedback),
@@ -182,6 +184,8 @@ def _told(feedback: Feedback, *, first_only: bool = False) -> Iterable[Renderabl
         if more:
             yield Text()
             yield _indented(prose(more))
+    if mistakes:
+        yield from looks
     step = words.next_step(feedback)
     if step:
         yield _indented(prose(step))
@@ -256,7 +260,7 @@ def _evidence(feedback: Feedback, width: int) -> Iterable[RenderableType]:
         title = words.order_title(feedback)
         yield _label(f"{title} (≠ 한쪽에만 있는 것)" if compared else title)
         if not diagnosis.yours:
-            yield _indented(prose(words.NOTHING_HAPPENED), 2)
+            yield _indented(prose(timeline.nothing_happened(diagnosis.right)), 2)
             yield _indented(Text(f"정답    {timeline.order_in_words(diagnosis.right)}"), 2)
         elif not diagnosis.right:
             yield _indented(prose(words.NOTHING_EXPECTED), 2)

@@ -97,6 +97,15 @@ def same_order(pairs: Sequence[Pair]) -> str:
     return f"여기에서 기록한 단계({', '.join(drawn)})의 순서는 정답과 같아요."
 
 
+def nothing_happened(right: Sequence[Moment]) -> str:
+    """Return a Korean sentence for a call of which nothing was recorded; it names the kinds on the solution's timeline.
+
+    Other kinds may not be recorded in that call at all, so nothing is said of them.
+    """
+    drawn = dict.fromkeys(map(moment_name, right))
+    return f"이 호출에서 내 코드는 여기에 기록한 단계({', '.join(drawn)})를 하나도 실행하지 않았어요."
+
+
 def moment_name(moment: Moment) -> str:
     """Return the event's name: `zero_grad`, `forward`, …"""
     return MOMENT_NAMES.get(moment.kind, one_line(moment.kind, 40))

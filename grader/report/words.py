@@ -62,7 +62,6 @@ PASTED = "알려진 코드와 똑같이 동작해요"
 EMPTY, FILL_IN = "아직 시작하지 않았어요", "함수 안을 채운 다음 다시 확인해 보세요."
 INSEPARABLE = "어느 쪽이든 결과가 똑같아요. 내 코드에서 어느 쪽인지 찾아보세요."
 
-NOTHING_HAPPENED = "이 호출에서 내 코드는 정답의 단계를 하나도 실행하지 않았어요."
 NOTHING_EXPECTED = "이 상황에서 정답은 아무 단계도 실행하지 않아요."
 
 NEXT_STEPS: dict[Status, str] = {
@@ -226,9 +225,9 @@ def first_difference_to_show(feedback: Feedback) -> FirstDifference | None:
 def first_place(first: FirstDifference) -> str:
     """Return scenario and place, as in `SGD · 두 번째 업데이트부터 매개변수가 달라요`.
 
-    The scenario is left out if the description of the place begins with it already.
+    The scenario is left out if the description of the place has it already.
     """
-    return first.what if first.what.startswith(first.scenario) else f"{first.scenario} · {first.what}"
+    return first.what if first.scenario in first.what else f"{first.scenario} · {first.what}"
 
 
 def next_step(feedback: Feedback) -> str:

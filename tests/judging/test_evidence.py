@@ -6,6 +6,7 @@ from grader.grading import SEED
 from grader.judging.assess import assess
 from grader.judging.origin import Origin
 from grader.judging.reference import cached_reference
+from grader.judging.solution import solution_source
 from grader.observe.play import play
 from grader.observe.program import load_program
 
@@ -111,3 +112,13 @@ def test_none_is_told_as_none_and_nan_as_nan() -> None:
         found = diagnosis_of("lr_at", FORGETS_LINEAR + end).first_difference
         assert found is not None
         assert (found.scenario, found.got) == ("선형 감쇠", told)
+
+
+def test_a_truth_value_beside_none_is_told_as_code_writes_it() -> None:
+    """`예` beside None would look like the answer to a question."""
+    right = solution_source("02")
+    text = right.replace("        return True\n", "")
+    assert text != right
+    found = diagnosis_of("BestCheckpoint", text).first_difference
+    assert found is not None
+    assert (found.got, found.expected) == ("None", "True")

@@ -28,15 +28,15 @@ def accumulate(model, opt, loss_fn, micro_batches, accum_steps, *, max_norm=None
 """
 
 
-def recipe_of(source: str, update: int = 1, exercise: str = "accumulate", seed: int = 5):  # type: ignore[no-untyped-def]
+def recipe_of(source: str, update: int = 1, exercise: str = "accumulate", seed: int = 5, scenario: str = "sgd"):  # type: ignore[no-untyped-def]
     driver = load_driver(driver_modules("five_line_step")[exercise])
     runs = []
     for text in (source, solution_source("01")):
         program = load_program(text)
-        runs.append(play(driver, program, seed=seed, only=["sgd"]).runs["sgd"])
+        runs.append(play(driver, program, seed=seed, only=[scenario]).runs[scenario])
         program.unload()
-    env = Env(seed, torch.device("cpu"), "sgd")
-    return recover_recipe(driver["sgd"], runs[0], runs[1], update, env)
+    env = Env(seed, torch.device("cpu"), scenario)
+    return recover_recipe(driver[scenario], runs[0], runs[1], update, env)
 
 
 @given(st.lists(st.floats(-3, 3).filter(lambda w: abs(w) > 0.01), min_size=4, max_size=4))
@@ -72,6 +72,14 @@ def test_stale_gradients_are_seen_in_a_later_update() -> None:
 
 def test_an_update_that_never_happened_has_no_recipe() -> None:
     assert recipe_of(ACCUMULATE.format(weights=[0.25] * 4).replace("        opt.step()\n", "")) is None
+
+
+def test_an_update_of_another_call_is_not_compared() -> None:
+    """A program that returns after its first window makes in its second call what is the first's of the solution."""
+    source = ACCUMULATE.format(weights=[0.25] * 4)
+    assert recipe_of(source, update=2, scenario="short") is not None  # it takes the short window for a full one
+    returns_early = source.replace("        opt.step()\n", "        opt.step()\n        return 0\n")
+    assert recipe_of(returns_early, update=2, scenario="short") is None
 
 
 SAM_ACCUMULATE = """

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from grader.observe.program import Program, describe_failure
+from grader.observe.program import Program, describe_failure, without_addresses
 from grader.observe.trace import Failure
 
 MORE_THAN_THERE_IS = 2**55
@@ -51,3 +51,11 @@ def test_asking_for_too_much_memory_is_known_as_that(action: Callable[[], object
 )
 def test_type_and_message_together_say_it(bases: tuple[str, ...], message: str, starved: bool) -> None:
     assert Failure(bases[0], (*bases, "Exception", "BaseException"), message).out_of_memory is starved
+
+
+def test_the_folder_of_a_checkpoint_is_not_shown() -> None:
+    """Learners are given its path, but never chose it, and look for no such folder of theirs."""
+    raised = "[Errno 17] File exists: '/dev/shm/hanstep-ab12cd3_/run/best.pt'"
+    assert without_addresses(raised) == "[Errno 17] File exists: 'best.pt'"
+    assert without_addresses("'/tmp/hanstep-ab12cd3_/tmpab12cd3_'") == "'tmp…'"
+    assert without_addresses("'/tmp/tmpab12cd3_/best.pt'") == "'/tmp/tmp…/best.pt'"

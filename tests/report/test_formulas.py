@@ -62,6 +62,12 @@ def test_other_gradients_are_told_of_this_update_only() -> None:
     assert told == "이 업데이트에 들어갈 그레이디언트(g₂) 대신 다른 그레이디언트(g₁)가 들어갔어요."
 
 
+def test_a_negative_coefficient_is_not_called_a_gradient_that_was_mixed_in() -> None:
+    """Going back to the weights of an earlier update takes that one back; nothing was added to this one."""
+    told = formulas.recipe_sentence(Recipe(2, (1, 2), (-1.25, 1.0), (0.0, 1.0), 0.0))
+    assert told == "계수가 음수인 그레이디언트(g₁)는 가중치를 거꾸로 옮겼어요."
+
+
 def test_small_coefficients_beside_small_ones_are_kept() -> None:
     """A hundredth is noise beside 1 and the whole story when everything is a hundredth."""
     assert formulas.formulas(Recipe(1, (1,), (0.004,), (0.016,), 0.0)) == ("0.004·g₁", "0.016·g₁")

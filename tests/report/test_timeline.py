@@ -72,7 +72,8 @@ def test_code_that_did_nothing_is_told_in_a_sentence() -> None:
     found = samples.named_mistake().diagnosis
     feedback = replace(samples.unknown(), diagnosis=replace(found, mistakes=(), yours=()))
     for told in (Parsed(feedback_html(feedback)).text, " ".join(feedback_text(feedback).split())):
-        assert words.NOTHING_HAPPENED in told
+        assert timeline.nothing_happened(found.right) in told
+        assert "(zero_grad, forward, backward, step)를 하나도" in told
         assert "zero_grad → forward → backward → step" in told
         assert "≠ zero_grad" not in told
     assert timeline.order_in_words([Moment("step", None)] * 9, 2) == "step → step → …"

@@ -18,6 +18,8 @@ The contract of all exercises adds: nothing is printed (`quiet`).
 
 Scenarios about states compare runs of the same program with one another, and those about losses, except
 `training-loss`, have a model that does not move. So they do not judge where an update leads.
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 from collections.abc import Callable, Sequence
@@ -420,11 +422,11 @@ def _file(stage: Stage) -> None:
     first, second = ResumableTraining(stage, "model").fit(), ResumableTraining(stage, "fresh")
     with scratch_folder() as folder:
         torch.save(stage.recorder.call(first.trainer.state_dict), folder / "state.pt")
-        state, how = read_checkpoint(folder / "state.pt")
+        state, outcome = read_checkpoint(folder / "state.pt")
     if state:
         second.load(deepcopy(state))
     is_same = torch.equal(first.weights_and_rates(), second.weights_and_rates())
-    stage.recorder.claim("state를 쓴 파일", how, [seeded_number(stage.env, how)])
+    stage.recorder.claim("state를 쓴 파일", outcome, [seeded_number(stage.env, outcome)])
     stage.recorder.claim(
         "읽은 가중치와 학습률이 쓸 때와 같음", yes_or_no(is_same), [seeded_number(stage.env, is_same)]
     )
