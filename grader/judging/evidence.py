@@ -125,7 +125,9 @@ def _clearest_scenario(
     """
 
     def count_others(name: str) -> int:
-        return sum(_reaches_difference(mistake, name, verdict.differences[name], reference) for mistake in others)
+        return sum(
+            _reaches_difference(mistake, name, verdict.differences[name], reference) for mistake in others
+        )
 
     return min(scenarios, key=count_others, default=None)
 
