@@ -200,6 +200,8 @@ _DRIVER = '''"""Driver of `{name}`, which makes one update on a mini-batch.
 Promises of the exercise, and the scenarios that check them:
     one update on the mini-batch: `updates`, `float32`
     modes and output as in any exercise: `modes`, `quiet`
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 from collections.abc import Sequence

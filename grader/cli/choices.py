@@ -12,6 +12,7 @@ from prompt_toolkit.layout.controls import FormattedTextControl
 from prompt_toolkit.mouse_events import MouseEvent, MouseEventType
 from prompt_toolkit.styles import Style
 
+from grader.notebook.terminal_keys import latin
 from grader.report.plain_text import split_code
 
 _Key = TypeVar("_Key", int, str)
@@ -112,10 +113,10 @@ class _Choice(Generic[_Key]):
         @keys.add(Keys.Any)
         @keys.add(Keys.BracketedPaste)
         def _(event: KeyPressEvent) -> None:
-            names = [str(key) for key in self._keys]
-            longer = self._typed + event.data.strip()
+            names, typed = [str(key) for key in self._keys], latin(event.data.strip().lower())
+            longer = self._typed + typed
             # A number that leads nowhere is begun anew.
-            self._type(longer if any(name.startswith(longer) for name in names) else event.data.strip())
+            self._type(longer if any(name.startswith(longer) for name in names) else typed)
 
         return keys
 

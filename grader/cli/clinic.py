@@ -60,8 +60,12 @@ def clinic(
         seen += 1
         if not _go_through(visit, folder or _folder_beside_lessons()):
             break
-    for line in closing(today) if name is None and not real else ():
-        _tell(line)
+    if name is None and not real:
+        for line in closing(today):
+            _tell(line)
+    else:
+        again = " ".join(filter(None, ("grader clinic", name or "", "--real" if real else "")))
+        say(f"이어서 하려면: {again} · 오늘 볼 것: grader clinic")
 
 
 def _folder_beside_lessons() -> Path:
@@ -89,7 +93,7 @@ def _go_through(visit: "Visit", folder: Path) -> bool:
     """
     file = _hand_out(visit, folder)
     keys = {"": "Enter 고치고 저장했어요", "m": "m 틀린 줄 짚기", "a": "a 답 보기", "q": "q 그만두기"}
-    act = "틀린 줄을 찾았으면 m을 누르고 그 줄을 고르세요. 파일에서 고쳐 저장했으면 Enter를 누르세요."
+    act = "틀린 줄을 찾았으면 m을 쓰고 Enter를 누르세요. 파일에서 고쳐 저장했으면 그냥 Enter를 누르세요."
     if not visit.can_be_pointed_at:
         del keys["m"]
         act = "파일에서 고쳐 저장하고 Enter를 누르세요."
@@ -189,18 +193,22 @@ def _marked(visit: "Visit") -> "Answer":
 
 
 def _marked_once(visit: "Visit") -> "Answer | None":
-    """Return the reply to one choice; None if the learner chose nothing."""
-    line = _chosen(
-        "틀린 줄은 어느 것일까요? 빠진 줄이 있으면 그 앞이나 뒤의 줄이에요.", _lines_of_the_body(visit)
-    )
+    """Return the reply to one choice; None if the learner chose nothing. What was right before is not asked again."""
+    line = visit.right_line
+    if line is None:
+        line = _chosen(
+            "틀린 줄은 어느 것일까요? 빠진 줄이 있으면 그 앞이나 뒤의 줄이에요.", _lines_of_the_body(visit)
+        )
     if line is None:
         return None
-    if visit.question is None:
-        return visit.marked(line)
-    letter = _chosen(
-        f"「{visit.question.scenario}」에서 처음 드러나는 증상은 무엇일까요?", visit.question.choices
-    )
-    return None if letter is None else visit.marked(line, letter)
+    letter = ""
+    if visit.question is not None and not visit.right_symptom:
+        chosen = _chosen(visit.question.text, visit.question.choices)
+        if chosen is None:
+            return None
+        letter = chosen
+    with out.status("코드를 실행해 보는 중이에요"):
+        return visit.marked(line, letter)
 
 
 def _lines_of_the_body(visit: "Visit") -> dict[int, str]:
@@ -222,8 +230,12 @@ def _chosen(question: str, options: Mapping[_Key, str]) -> _Key | None:
     say(question)
     for key, text in options.items():
         say(f"  {key}: {text}")
-    typed = asked("고른 것: ")
-    return next((key for key in options if str(key) == typed), None)
+    while (typed := asked("고른 것: ") or "q") != "q":
+        if (chosen := next((key for key in options if str(key) == typed), None)) is not None:
+            return chosen
+        there = ", ".join(map(str, options))
+        say(f"'{one_line(typed, 20)}': 고를 수 있는 것은 {there}예요. 고르지 않으려면 q.")
+    return None
 
 
 def _wants_another(seconds: float) -> bool:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.base.errors import CommandError
-from grader.cli.terminal import out, say
+from grader.cli.terminal import out, say, say_nothing_when_slow
+from grader.notebook.terminal_keys import latin
 from grader.practice.best_times import Best, BestTimes
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def drill(
         if again:
             out.clear()  # the answer still stands there
     _table(times)
+    say(f"다시 하려면: grader drill {name} · 이어서 공부하려면: grader next")
 
 
 def is_terminal() -> bool:
@@ -105,7 +107,7 @@ def _until_right(exercise: "Exercise", ask: Ask, *, in_file: bool) -> float:
         new = ask(written, at, seconds)
         seconds += time.monotonic() - began  # judging does not count as the learner's time
         if new is None:
-            say("드릴을 그만뒀어요. 기록은 남기지 않았어요.")
+            say(f"드릴을 그만뒀어요. 기록은 남기지 않았어요. 다시 하려면: grader drill {exercise.name}")
             raise typer.Exit(1)
         written = new
         source = written if in_file else drilling.with_body(exercise, written)
@@ -166,11 +168,12 @@ _SAVED = "저장했으면 Enter, 그만두려면 q를 쓰고 Enter: "
 
 
 def asked(prompt: str) -> str | None:
-    """Return the typed line in lower case; None at the end of the input."""
+    """Return the typed line in lower case, a single key in Latin letters; None at the end of the input."""
     try:
-        return input(prompt).strip().lower()
+        typed = input(prompt).strip().lower()
     except EOFError:
         return None
+    return latin(typed) if len(typed) == 1 else typed
 
 
 def _write_blank(path: Path, template: str) -> None:
@@ -216,11 +219,14 @@ def _introduce(exercise: "Exercise", times: BestTimes, *, shown: bool) -> None:
     if not is_terminal():
         say("다 쓰면 빈 줄에서 Enter를 눌러요. 아무것도 쓰지 않고 Enter를 누르면 그만둬요.")
         return
+    say_nothing_when_slow()
     loading = threading.Thread(target=_load)  # while the learner reads and writes
     loading.start()
     if asked("준비되면 Enter를 누르세요. 그때부터 시간을 재요. ") is None:
         raise typer.Exit(1)
-    loading.join()
+    if loading.is_alive():
+        with out.status("PyTorch를 불러오는 중이에요. 시계는 아직 가지 않아요."):
+            loading.join()
     out.rule("[bold green]시작![/bold green]", align="left", style="green")
 
 

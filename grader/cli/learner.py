@@ -70,12 +70,21 @@ def watch(
 ) -> None:
     """저장할 때마다 지금 풀 연습 문제 하나를 다시 확인해요. 통과하면 다음으로 넘어가요."""
     require_file(file)
-    from grader.course.reading import load_course
+    from grader.cli.terminal import say_nothing_when_slow
+    from grader.notebook.terminal_keys import pressed_keys
+    from grader.notebook.warming_up import EarlyKeys
 
-    exercises = exercises_by_own_name(own_names or (), load_course())
-    from grader.notebook.watch import watch_file
+    say_nothing_when_slow()
+    with pressed_keys() as pressed:
+        keys = EarlyKeys(pressed)
+        with keys.while_loading(out), without_gc_for_good():
+            from grader.course.reading import load_course
 
-    watch_file(file, out, exercises)
+            exercises = exercises_by_own_name(own_names or (), load_course())
+            from grader.grading import grade_submission  # noqa: F401  (else it is loaded in the first check)
+            from grader.notebook.watch import watch_file
+        if not keys.quit:
+            watch_file(file, out, exercises, keys)
 
 
 def _names_with_example() -> str:

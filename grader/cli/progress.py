@@ -48,7 +48,10 @@ def progress(
         say(f"기록 {export_progress(export):,}개를 내보냈어요: {export}")
         say(f"다른 컴퓨터에서 합치는 명령: grader progress --import {export.name}")
     if export is None and import_ is None:
-        print_progress(out, overview(Progress.load()), practice_lines(date.today(), "grader clinic"))
+        content = overview(Progress.load())
+        print_progress(out, content, practice_lines(date.today(), "grader clinic"))
+        if content.following is not None:  # said above, too, but that may have scrolled away
+            say("\n이어서 하려면: grader next")
 
 
 def next_(

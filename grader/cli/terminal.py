@@ -41,6 +41,11 @@ def say_when_slow() -> None:
         sys.meta_path.insert(0, _TorchNoticed())
 
 
+def say_nothing_when_slow() -> None:
+    """Undo `say_when_slow`, for a command that says itself what it waits for."""
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _TorchNoticed)]
+
+
 class _TorchNoticed(MetaPathFinder):
     """Finds no module; prints a line when torch is looked for the first time."""
 

@@ -28,7 +28,7 @@ class NoDriver(LookupError):
 def driver_modules(lesson: str) -> dict[str, str]:
     """Return exercise name -> module name for a lesson's package (`five_line_step`), without importing the modules.
 
-    Modules whose name begins with `_` hold what several exercises of the lesson share, and are skipped.
+    Modules whose name begins with `_` are no drivers, and are skipped.
 
     Raises:
         ModuleNotFoundError: there is no such package.

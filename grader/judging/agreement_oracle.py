@@ -32,7 +32,7 @@ from grader.observe.trace import Run
 _MAX_PLAYS = 360
 """Maximum number of plays for one submission, before `ensure_plays_left` adds some; divided by the driver's `cost`.
 
-A learner waits for them, so it is little more than programs of `tests/rejected` need: two need more than 300.
+A learner waits for them, so it is little more than programs of `tests/rejected` need.
 """
 _RESERVED_PLAYS = 80
 """Number of plays among `_MAX_PLAYS` that are kept for playing the best sets whole; divided by the driver's `cost`."""
@@ -47,7 +47,7 @@ MistakeSet = frozenset[MistakeVariant]
 class AgreementOracle:
     """Answers whether a set of mistakes *agrees* in a scenario: whether its program gives the learner's run there.
 
-    Four methods answer this:
+    These methods answer it, `whole_set_agrees_in_each` for several scenarios:
 
         acting_subset_agrees               makes both assumptions of the module; costs fewest plays; for growing sets
         whole_set_agrees                   plays all mistakes of the set, if it can; for checking the best sets

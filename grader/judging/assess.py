@@ -1,7 +1,7 @@
 """Judge a trace and turn it into feedback, step by step.
 
-`grading/grade_submission.py` (for `grader grade`) and `grading/in_process.py` (for `check`) call `assess` with the
-trace of an exercise. If there is none, they call `feedback_without_trace` or `feedback_on_syntax_error`.
+`grading/grade_submission.py`, after a sandbox, and `grading/in_process.py`, without one, call `assess` with the trace
+of an exercise. If there is none, they call `feedback_without_trace` or `feedback_on_syntax_error`.
 
 1. `judge` says which checks pass and where each scenario first differs: the verdict.
 2. `explain` finds the known mistakes that behave as the submission does: the explanation.
@@ -79,7 +79,7 @@ class _MistakeDetails(NamedTuple):
 
 
 def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origin) -> Feedback:
-    """Judge a trace and return the feedback, with a diagnosis if it does not pass.
+    """Judge a trace and return the feedback, with a diagnosis unless it passes or is not begun.
 
     Args:
         exercise: the exercise that was played.
@@ -153,9 +153,8 @@ def feedback_on_syntax_error(exercise: Exercise, complaint: Complaint, file: str
 def _has_not_begun(exercise: Exercise, trace: Trace, verdict: Verdict, origin: Origin) -> bool:
     """Return True if the learner has not begun the exercise.
 
-    This holds if the function's own `raise NotImplementedError` without a text, which the starter has, ended it, and
-    there was no event in any scenario. Otherwise, it holds if the body of the function, or of every method of a class,
-    has no statement of the learner's own.
+    If the `raise NotImplementedError` without a text, which the starter has, ended a function, this holds if there was
+    no event in any scenario. Otherwise, and for every class, the text decides (`has_empty_body`).
     """
     definition = definition_of(origin.source, exercise.name)
     failure = verdict.failure
@@ -268,8 +267,8 @@ def _with_learner_line(moment: Moment, origin: Origin) -> Moment:
 def _unexplained_checks(explanation: Explanation, verdict: Verdict, reference: Reference) -> tuple[str, ...]:
     """Return the titles of the failed checks that the named mistakes do not explain wholly.
 
-    These are the checks with a scenario that stays unexplained, or that is changed by a mistake which is in the
-    combination, but is not named because there is not enough evidence for it. Empty if nothing stays unexplained.
+    These are the checks with a scenario that stays unexplained, or that is changed by a mistake of the combination
+    that is not named. Empty if nothing stays unexplained.
     """
     if not explanation.unexplained:
         return ()
@@ -312,7 +311,7 @@ def _line_to_show(details: Sequence[_MistakeDetails], evidence: Evidence) -> int
     """Return the line, counted in the program, that the feedback points at if no exception decides.
 
     This is the line of the first named mistake. If no mistake is named, it is that of the learner's first event that
-    differs (`Evidence.suspect_line`). None if it is unknown: no line is better than just that of the `def`.
+    differs (`Evidence.suspect_line`). None if it is unknown.
     """
     if not details:
         return evidence.suspect_line
@@ -330,8 +329,8 @@ def _make_feedback(
 ) -> Feedback:
     """Return the feedback; it points at the line that raised or, if none did, at `line` of the program.
 
-    If the learner's own `raise` ended the run and a named mistake explains it, the feedback points at `line`, too: the
-    `raise` does what the condition above it says, so the mistake is in the condition.
+    If the learner's own `raise` ended the run and a named mistake explains it, the feedback points at `line`, too, if
+    that is known: the `raise` does what the condition above it says, so the mistake is in the condition.
     """
     failure = verdict.failure
     if failure is not None and failure.line is not None:

@@ -11,8 +11,8 @@ scenario if it changes the scenario when made alone (see `agreement_oracle`). A 
 none of its variants acts there, and *active* otherwise.
 
 Example: mistake `a` acts in the scenarios 1 and 2, `b` and `c` act in scenario 2 only, and the learner makes `a` and
-`b`. The beam begins with the empty set. In scenario 1, it becomes {a}. In scenario 2, {a} does not agree, and neither
-does {a, c}, so the beam becomes {a, b}.
+`b`. The beam begins with the empty set. In scenario 1, that grows to {a}. In scenario 2, {a} does not agree, and
+neither does {a, c}, but {a, b} does.
 
 `mistake_search` calls `BeamSearch.search` in several rounds, and hands the candidates to `choose_sets`, which makes the
 best ones smaller. Another way to grow a set goes into `_extend` (beside `_with_one_more`) if it is cheap, or else into
@@ -49,7 +49,7 @@ plays for others. For dear drivers, whose searches have fewer plays, the budget 
 _MAX_SCENARIOS_WITHOUT_PAIR = 3
 """Number of scenarios that no pair explained after which the empty set is no longer extended by pairs."""
 _MAX_PLAYS_WITHOUT_SUCCESS = 64
-"""Number of plays of all searches together after which no further scenario is begun if none is explained yet.
+"""Number of plays since the first search after which no further scenario is begun if none is explained yet.
 
 Scenarios that were postponed by then are still tried once more. Searches for drivers of a high cost have fewer plays
 anyway.
@@ -85,9 +85,9 @@ def _is_allowed(variants: Sequence[MistakeVariant]) -> bool:
 class BeamSearch:
     """Searches for candidates that explain one learner's runs.
 
-    One object can make several searches, which share the plays of the oracle. As long as
-    none of them has explained a scenario (other than a postponed one), they are given up together: after
-    `_MAX_PLAYS_WITHOUT_SUCCESS` plays, no further scenario is begun. A search that begins none returns the empty set.
+    One object can make several searches, which share the plays of the oracle. As long as none of them has explained a
+    scenario (other than a postponed one), they are given up together: after `_MAX_PLAYS_WITHOUT_SUCCESS` plays, no
+    further scenario is begun. A search that begins none returns the empty set alone.
     """
 
     def __init__(self, reference: Reference, oracle: AgreementOracle, wrong: Sequence[str]) -> None:
@@ -102,16 +102,19 @@ class BeamSearch:
         self._reference, self._oracle, self._wrong = reference, oracle, wrong
         self._positions = {variant: position for position, variant in enumerate(reference.variants)}
         self._has_explained_any = False
-        self._plays_before_searches = 0
+        self._plays_before_searches: int | None = None
+        """Number of plays charged before the first search; None before that."""
 
     def search(self, variants: Sequence[MistakeVariant], *, may_leave_unexplained: bool) -> list[Candidate]:
         """Return candidates made of these variants, those that explain most first.
 
         Args:
             variants: variants that may be in a set.
-            may_leave_unexplained: True: a candidate stays even if it does not explain a scenario. False: if no
-                candidate explains a scenario that was begun, the result is empty.
+            may_leave_unexplained: True: a candidate that does not explain a scenario stays if there is room. False: if
+                no candidate explains a scenario that was begun, the result is empty.
         """
+        if self._plays_before_searches is None:
+            self._plays_before_searches = self._oracle.charged_plays
         acting_in = self._acting_in(variants)
         beam = [Candidate(frozenset())]
         postponed = []
@@ -135,14 +138,13 @@ class BeamSearch:
     def variants_agreeing_alone(self, variants: Sequence[MistakeVariant]) -> list[MistakeVariant]:
         """Return variants that, made alone, agree in a scenario that went wrong, and behave alike there.
 
-        These are the first ones found: there may be others. Empty if `_MAX_PLAYS_ALONE` plays find none. Call it before
-        any search: of its plays, at most the last counts towards `_MAX_PLAYS_WITHOUT_SUCCESS`.
+        These are the first ones found: there may be others. Empty if there are none, or if `_MAX_PLAYS_ALONE` plays
+        find none. Before the first search, its plays do not count towards `_MAX_PLAYS_WITHOUT_SUCCESS`.
         """
         before = self._oracle.charged_plays
         for scenario, acting in self._acting_in(variants).items():
             for alike in self._oracle.grouped_by_behaviour(acting, scenario).values():
-                self._plays_before_searches = self._oracle.charged_plays
-                if self._plays_before_searches - before >= _MAX_PLAYS_ALONE:
+                if self._oracle.charged_plays - before >= _MAX_PLAYS_ALONE:
                     return []
                 if self._oracle.acting_subset_agrees(frozenset(alike[:1]), scenario):
                     return alike
@@ -154,8 +156,13 @@ class BeamSearch:
             scenario: [variant for variant in variants if self._oracle.acts_in(variant, scenario)]
             for scenario in self._wrong
         }
-        order = sorted(acting_in, key=lambda s: len(self._oracle.grouped_by_behaviour(acting_in[s], s)))
-        return {scenario: acting_in[scenario] for scenario in order}
+        behaviour_counts = {
+            scenario: len(self._oracle.grouped_by_behaviour(acting, scenario))
+            for scenario, acting in acting_in.items()
+        }
+        return {
+            scenario: acting_in[scenario] for scenario in sorted(acting_in, key=behaviour_counts.__getitem__)
+        }
 
     def _explain_postponed(
         self,
@@ -217,14 +224,23 @@ class BeamSearch:
             variants: variants that act in it and may be added.
             may_leave_unexplained: see `search`.
         """
-        agreeing = [c for c in beam if self._oracle.acting_subset_agrees(c.mistakes, scenario)]
-        disagreeing = [c for c in beam if not self._oracle.acting_subset_agrees(c.mistakes, scenario)]
+        agreeing: list[Candidate] = []
+        disagreeing: list[Candidate] = []
+        for candidate in beam:
+            agrees = self._oracle.acting_subset_agrees(candidate.mistakes, scenario)
+            (agreeing if agrees else disagreeing).append(candidate)
         # In an idle candidate, an added mistake acts alone, so one play answers for all idle candidates. An active
         # candidate needs a play of its own for each added mistake: few are tried if idle ones fit.
-        active = [c for c in disagreeing if self._oracle.acting_subset(c.mistakes, scenario)]
-        idle = [c for c in disagreeing if c not in active]
-        unchanged = [Candidate(c.mistakes, (*c.explained, scenario)) for c in agreeing]
-        grown = [extended for c in idle for extended in self._with_one_more(c, scenario, variants)]
+        active = [
+            candidate for candidate in disagreeing if self._oracle.acting_subset(candidate.mistakes, scenario)
+        ]
+        idle = [candidate for candidate in disagreeing if candidate not in active]
+        unchanged = [
+            Candidate(candidate.mistakes, (*candidate.explained, scenario)) for candidate in agreeing
+        ]
+        grown = [
+            extended for candidate in idle for extended in self._with_one_more(candidate, scenario, variants)
+        ]
         few_active = active[: _MAX_EXTENDED_ACTIVE_BESIDE_IDLE if grown else _MAX_EXTENDED_ACTIVE]
         # The variants of one behaviour mostly fail together, though their edits may overlap with those of the acting
         # mistakes in different ways. So one of each behaviour is tried with all candidates before the others, for which
@@ -264,8 +280,8 @@ class BeamSearch:
         """Yield the candidate with two more mistakes, for each pair that makes it agree in this scenario.
 
         Pairs are tried first whose mistakes, each added alone, bring the candidate nearest to the learner's run. Of
-        variants that behave alike in this scenario, the first is tried, and the others only if it agrees here but not
-        in the scenarios before. Two that behave alike are never a pair: that would take as many plays again.
+        variants that behave alike in this scenario, the first allowed is tried, and the others only if it agrees here
+        but not in the scenarios before. To save plays, two that behave alike are never a pair.
         """
         by_behaviour = self._oracle.grouped_by_behaviour(variants, scenario)
         progress_of_behaviour = {
@@ -273,7 +289,8 @@ class BeamSearch:
             for behaviour, alike in by_behaviour.items()
         }
         pairs = sorted(
-            combinations(by_behaviour, 2), key=lambda pair: -sum(progress_of_behaviour[b] for b in pair)
+            combinations(by_behaviour, 2),
+            key=lambda pair: -sum(progress_of_behaviour[behaviour] for behaviour in pair),
         )
         for one, other in pairs[:_MAX_PAIRS]:
             for added in product(by_behaviour[one], by_behaviour[other]):
@@ -292,20 +309,25 @@ class BeamSearch:
     ) -> Candidate | None:
         """Return the candidate with these mistakes added; None unless it agrees here and wherever it agreed before.
 
-        Earlier scenarios in which no added mistake acts are not played again: nothing changes there.
+        None also if the set is not allowed (`_is_allowed`). Earlier scenarios in which no added mistake acts are not
+        played again: nothing changes there.
         """
         if not _is_allowed([*candidate.mistakes, *added]):
             return None
         mistakes = candidate.mistakes.union(added)
         if not self._oracle.acting_subset_agrees(mistakes, scenario):
             return None
-        affected = [s for s in candidate.explained if any(self._oracle.acts_in(v, s) for v in added)]
-        if not all(self._oracle.acting_subset_agrees(mistakes, s) for s in affected):
+        affected = [
+            earlier
+            for earlier in candidate.explained
+            if any(self._oracle.acts_in(variant, earlier) for variant in added)
+        ]
+        if not all(self._oracle.acting_subset_agrees(mistakes, earlier) for earlier in affected):
             return None
         return Candidate(mistakes, (*candidate.explained, scenario))
 
     def _keep_best(self, candidates: Iterable[Candidate]) -> list[Candidate]:
-        """Return the best candidates, best first (`_rank`), without duplicates.
+        """Return the best candidates, best first (`_rank`), without duplicates and at most `_MAX_CANDIDATES`.
 
         Of candidates with the same mistakes in different variants, only the best `_MAX_SAME_MISTAKES` are kept. Sets of
         one mistake are exempt, because larger sets grow from them.

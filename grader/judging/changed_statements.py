@@ -3,6 +3,8 @@
 `text_location` looks for these statements in the learner's program. Example: the mistake that turns
 `return total / count` into `return total` is one change, with the old statement `return total / count` and the new
 statement `return total`.
+
+What else is asked of one change becomes a property of `Change`; of all together, one of `ChangedStatements`.
 """
 
 from collections import Counter
@@ -52,7 +54,7 @@ class Change:
     """The statements in the place of `old`; empty if the mistake only removes some."""
     position: int
     """Index in the solution's statements of the first old one; if there is none, of the one before which `new` is
-    inserted."""
+    inserted, or the number of all if that is the end."""
     new_positions: range
     """Indices of `new` in the statements of the program with the mistake."""
 
@@ -66,7 +68,10 @@ class Change:
 
 
 class ChangedStatements:
-    """What is different in two programs, the solution and the program with a mistake (`wrong`)."""
+    """What is different in two programs, the solution and the program with a mistake (`wrong`).
+
+    The solution may have other mistakes made in it already, the same ones as `wrong`.
+    """
 
     def __init__(self, solution: Sequence[ComparedStatement], wrong: Sequence[ComparedStatement]) -> None:
         self._solution, self._wrong = solution, wrong
@@ -76,8 +81,8 @@ class ChangedStatements:
         """All changes: insertions first, then replacements, then removals."""
         ignored = self._blocks_to_ignore()
         matcher = SequenceMatcher(
-            a=[(s.outer_blocks_without(ignored), s.text) for s in self._solution],
-            b=[(s.outer_blocks_without(ignored), s.text) for s in self._wrong],
+            a=[(statement.outer_blocks_without(ignored), statement.text) for statement in self._solution],
+            b=[(statement.outer_blocks_without(ignored), statement.text) for statement in self._wrong],
             autojunk=False,
         )
         differing = [operation for operation in matcher.get_opcodes() if operation[0] != "equal"]
@@ -90,9 +95,9 @@ class ChangedStatements:
         ]
 
     def _blocks_to_ignore(self) -> set[str]:
-        """Return `With` or `Try`, or both, if the mistake adds or removes such a block.
+        """Return those of `With` and `Try` of which the programs have different numbers.
 
-        The statements inside that block stay the same, so they must not count as changed.
+        The statements inside a block that is added or removed stay the same, so they must not count as changed.
         """
         kinds_before = Counter(statement.kind for statement in self._solution)
         kinds_after = Counter(statement.kind for statement in self._wrong)
@@ -107,7 +112,9 @@ class ChangedStatements:
         solution_words = words_of_all(self._solution).keys()
 
         def order(change: Change) -> tuple[bool, int, bool]:
-            only_initialises = bool(change.new) and all(s.is_initialisation for s in change.new)
+            only_initialises = bool(change.new) and all(
+                statement.is_initialisation for statement in change.new
+            )
             return only_initialises, -len(words_of_all(change.new).keys() - solution_words), not change.old
 
         return sorted(self.changes, key=order)
@@ -132,8 +139,11 @@ class ChangedStatements:
 
     @property
     def only_reorders(self) -> bool:
-        """True if both programs have the same statements, in the same or in another order."""
-        return Counter(s.text for s in self._solution) == Counter(s.text for s in self._wrong)
+        """True if both programs have the same statements, in whatever order and blocks."""
+        before, after = (
+            Counter(statement.text for statement in program) for program in (self._solution, self._wrong)
+        )
+        return before == after
 
     @property
     def first_changed_position(self) -> int:

@@ -82,10 +82,10 @@ class SetChooser:
     def _best_sets(self, candidates: Sequence[Candidate]) -> ChosenSets:
         """Return those sets that explain most scenarios and change none in which the learner is right.
 
-        The first such set is played whole and made smaller, which takes many plays. Later ones are not made smaller,
-        and are checked with their acting mistakes only. If a set explains every scenario, there is no later round of
-        `mistake_search` that could need the plays: then sets are played whole, too, where their acting mistakes do not
-        agree.
+        Each candidate first loses the mistakes that it does not need (`_drop_unneeded_cheaply`). Until one has passed,
+        the sets are also played whole and made smaller, which takes many plays; later ones are checked with their
+        acting mistakes only. If a set explains every scenario, there is no later round of `mistake_search` that could
+        need the plays: then later sets are played whole, too, where their acting mistakes do not agree.
         """
         sets: list[MistakeSet] = []
         explained: tuple[str, ...] = ()
@@ -124,8 +124,10 @@ class SetChooser:
         mistakes = candidate.mistakes
         for variant in reversed(self._oracle.in_toml_order(mistakes)):
             rest = mistakes - {variant}
-            acts_in = (s for s in candidate.explained if self._oracle.acts_in(variant, s))
-            if all(self._oracle.acting_subset_agrees(rest, s) for s in acts_in):
+            acts_in = (
+                scenario for scenario in candidate.explained if self._oracle.acts_in(variant, scenario)
+            )
+            if all(self._oracle.acting_subset_agrees(rest, scenario) for scenario in acts_in):
                 mistakes = rest
         return mistakes
 
@@ -134,9 +136,12 @@ class SetChooser:
         agrees = self._oracle.acting_subset_agrees
         # The acting subset comes first, because it often costs no play.
         explains_all = all(
-            agrees(mistakes, s) or self._oracle.whole_set_agrees(mistakes, s) for s in self._wrong
-        ) and all(agrees(mistakes, s) for s in self._right)
-        return Candidate(mistakes, tuple(self._wrong)) if explains_all else None
+            agrees(mistakes, scenario) or self._oracle.whole_set_agrees(mistakes, scenario)
+            for scenario in self._wrong
+        )
+        if not explains_all or not all(agrees(mistakes, scenario) for scenario in self._right):
+            return None
+        return Candidate(mistakes, tuple(self._wrong))
 
     def _check_acting(self, mistakes: MistakeSet) -> Candidate | None:
         """Return the set with the scenarios that its acting mistakes explain.
@@ -144,15 +149,16 @@ class SetChooser:
         None if it explains none, or changes a scenario in which the learner is right.
         """
         agrees = self._oracle.acting_subset_agrees
-        explained = tuple(s for s in self._wrong if agrees(mistakes, s))
-        if not explained or not all(agrees(mistakes, s) for s in self._right):
+        explained = tuple(scenario for scenario in self._wrong if agrees(mistakes, scenario))
+        if not explained or not all(agrees(mistakes, scenario) for scenario in self._right):
             return None
         return Candidate(mistakes, explained)
 
     def _check_whole_and_shrink(self, mistakes: MistakeSet) -> Candidate | None:
         """Return the set made smaller, with the scenarios that it explains when played with all its edits.
 
-        None if it explains none, or changes a scenario in which the learner is right.
+        If some of its edits hide others, and it agrees everywhere with its acting mistakes in their place, it explains
+        all. None if it explains none, or changes a scenario in which the learner is right.
         """
         explained = self._explained_whole(mistakes)
         if len(explained) < len(self._wrong) and self._whole_or_acting_subset_agrees_everywhere(mistakes):
@@ -165,7 +171,9 @@ class SetChooser:
 
     def _explained_whole(self, mistakes: MistakeSet) -> tuple[str, ...]:
         """Return the names of the wrong scenarios that the program with all these mistakes explains."""
-        return tuple(s for s in self._wrong if self._oracle.whole_set_agrees(mistakes, s))
+        return tuple(
+            scenario for scenario in self._wrong if self._oracle.whole_set_agrees(mistakes, scenario)
+        )
 
     def _whole_or_acting_subset_agrees_everywhere(self, mistakes: MistakeSet) -> bool:
         """Return True if the set agrees in every scenario, played whole or with its acting mistakes only.
@@ -174,13 +182,14 @@ class SetChooser:
         does not explain the scenarios of the one that is hidden; with its acting mistakes only, it does.
         """
         return all(
-            self._oracle.whole_set_or_acting_subset_agrees(mistakes, s) for s in (*self._wrong, *self._right)
+            self._oracle.whole_set_or_acting_subset_agrees(mistakes, scenario)
+            for scenario in (*self._wrong, *self._right)
         )
 
     # ---- making a set smaller ------------------------------------------------------------------------
 
     def _shrink_played_whole(self, mistakes: MistakeSet, explained: Sequence[str]) -> MistakeSet:
-        """Return a smaller set that agrees in all these scenarios as well, played whole; else the set itself.
+        """Return a smaller set that agrees in all these and the right scenarios, played whole; else the set itself.
 
         Unlike `_drop_unneeded_cheaply`, this does not rely on what a mistake changes alone.
         """
@@ -202,8 +211,10 @@ class SetChooser:
         """
         for removed, exchanged in permutations(self._oracle.in_toml_order(mistakes), 2):
             rest = mistakes - {removed, exchanged}
-            exchanged_acts_in = [s for s in self._scenarios if self._oracle.acts_in(exchanged, s)]
-            removed_acts_in = [s for s in explained if self._oracle.acts_in(removed, s)]
+            exchanged_acts_in = [
+                scenario for scenario in self._scenarios if self._oracle.acts_in(exchanged, scenario)
+            ]
+            removed_acts_in = [scenario for scenario in explained if self._oracle.acts_in(removed, scenario)]
             for other in self._representatives:
                 if other in mistakes or not may_add(other, rest):
                     continue
@@ -220,16 +231,18 @@ class SetChooser:
     def _replace_two_by_one(self, mistakes: MistakeSet, explained: Sequence[str]) -> MistakeSet:
         """Return the set with two mistakes replaced by one, if one agrees; else the set itself.
 
-        Only a mistake is tried that acts wherever one of the two does, and nowhere else.
+        Of these and the right scenarios, the one must act where one of the two does, and nowhere else.
         """
         scenarios = (*explained, *self._right)
         for pair in combinations(self._oracle.in_toml_order(mistakes), 2):
-            either_acts = [any(self._oracle.acts_in(variant, s) for variant in pair) for s in scenarios]
+            either_acts = [
+                any(self._oracle.acts_in(variant, scenario) for variant in pair) for scenario in scenarios
+            ]
             rest = mistakes.difference(pair)
             for variant in self._representatives:
                 if variant in pair or not may_add(variant, rest):
                     continue
-                if either_acts == [self._oracle.acts_in(variant, s) for s in scenarios]:
+                if either_acts == [self._oracle.acts_in(variant, scenario) for scenario in scenarios]:
                     smaller = rest | {variant}
                     if self._oracle.whole_set_agrees_in_each(smaller, scenarios):
                         return smaller
@@ -250,7 +263,7 @@ class SetChooser:
         ids = ids_of(mistakes)
         for variant in self._oracle.in_toml_order(mistakes):
             rest = mistakes - {variant}
-            acts_in = [s for s in explained if self._oracle.acts_in(variant, s)]
+            acts_in = [scenario for scenario in explained if self._oracle.acts_in(variant, scenario)]
             alike_counts = {
                 other: self._alike_count(other, variant, acts_in)
                 for other in self._representatives
@@ -259,8 +272,9 @@ class SetChooser:
             for other in sorted(alike_counts, key=lambda other: -alike_counts[other]):
                 twin = rest | {other}
                 if alike_counts[other] and all(
-                    self._oracle.acting_subset_agrees(twin, s) or self._oracle.whole_set_agrees(twin, s)
-                    for s in explained
+                    self._oracle.acting_subset_agrees(twin, scenario)
+                    or self._oracle.whole_set_agrees(twin, scenario)
+                    for scenario in explained
                 ):
                     yield twin
 
@@ -277,10 +291,12 @@ class SetChooser:
             rest = mistakes - {variant}
             if not rest:
                 continue
-            explained_by_variant = [s for s in explained if not self._oracle.whole_set_agrees(rest, s)]
+            explained_by_variant = [
+                scenario for scenario in explained if not self._oracle.whole_set_agrees(rest, scenario)
+            ]
             for other in self._unlikely:
                 if other.mistake.id in ids or not all(
-                    self._oracle.acts_in(other, s) for s in explained_by_variant
+                    self._oracle.acts_in(other, scenario) for scenario in explained_by_variant
                 ):
                     continue
                 twin = rest | {other}

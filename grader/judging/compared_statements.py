@@ -2,7 +2,8 @@
 
 Two programs may do the same in different forms. So that their lines can be compared all the same, helpers are inlined
 (`inlined_helpers`), the statements in the body of an `if` or `for` follow it in the same list, and variables can be
-renamed.
+renamed. Another form of statement that counts as the same is read in `_as_augmented`, and tested in
+`tests/judging/test_text_location.py`.
 
 Example: the words of `total += loss.item() * len(xb)` in a `for` are `total`, `+=`, `loss`, `item`, `*`, `len`, `xb`,
 `<AugAssign>` and `in For`.
@@ -14,6 +15,7 @@ import tokenize
 from collections import Counter
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from grader.judging.inlined_helpers import inline_helpers, inline_methods
 from grader.judging.variables import rename_variables
@@ -30,8 +32,9 @@ from grader.submission.syntax import (
 Words = Counter[str]
 """Words of one or more statements -> how often each occurs."""
 MAX_STATEMENTS = 200
-"""Maximum number of statements of a definition that is compared, because the time grows with their square."""
-_COMMON_OPERATORS = "()[]{},:.="
+"""Maximum number of statements of a definition that is compared, because the time grows with their square. The longest
+solution has 60."""
+_COMMON_OPERATORS = frozenset("()[]{},:.=")
 """Operators that do not count as words, because almost every line has them."""
 
 
@@ -42,16 +45,17 @@ class ComparedStatement:
     node: ast.stmt
     """The statement before variables are renamed."""
     words: Words
-    """Its words after renaming; also its kind (as `<If>`), and the kind of each block around it (as `in For`)."""
+    """Words of its code after renaming (`words_of`), its kind (as `<If>`), each kind of block around it (`in For`)."""
     outer_blocks: str
     """Kinds of the blocks around it, outermost first, separated by spaces: `For If`, `orelse`. Empty at the top."""
     text: str
     """Its kind and its code after renaming: `Return return total`. A compound one has only what `head` returns of it:
     `If max_norm is not None`."""
     kind: str
-    """Name of its `ast` class: `Assign`, `If`."""
+    """Name of its `ast` class: `Assign`, `If`; `AugAssign` for `x = x + 1`, too (`_as_augmented`)."""
     words_by_line: tuple[tuple[int, Words], ...]
-    """For a simple statement of several lines: the number and the words of each line, not renamed. Else empty."""
+    """For a simple statement of several lines: the number and the words of each line, not renamed. Else empty, and if
+    the program's lines were not given."""
     method: str = ""
     """Name of the method around it; empty outside of methods and in functions."""
 
@@ -62,12 +66,16 @@ class ComparedStatement:
 
     @property
     def names_changed(self) -> set[str]:
-        """Names that it assigns or changes by a method: `x = …`, `x += …`, `x.append(…)`. Empty if it has a body."""
+        """Names that it assigns, or with which a call in a bare expression begins: `x` in `x = …`, `x[0] += …`,
+        `x.append(…)` and `x(…)`. Empty if it has a body."""
         return _names_changed(self.node)
 
     @property
     def names_passed_on(self) -> set[str]:
-        """For a `return` that computes nothing, such as `return {"losses": losses}`: the names in it. Else empty."""
+        """For a `return` that computes nothing, such as `return {"losses": losses}`: the names in it. Else empty.
+
+        It computes nothing if it consists of names, constants, tuples, dicts and at most one `dict(…)`.
+        """
         return _names_passed_on(self.node)
 
     @property
@@ -124,7 +132,9 @@ def number_of_statements(definition: Definition) -> int:
 def statements_of(
     definition: Definition, new_names: dict[str, str], source_lines: Sequence[str] = ()
 ) -> list[ComparedStatement]:
-    """Return the statements of a definition in the order of the text, without those that are only a constant.
+    """Return the statements inside a definition in the order of the text, nested ones included.
+
+    Constants such as docstrings are left out, and of an `if True:` its first line.
 
     Args:
         definition: the function or class.
@@ -147,27 +157,28 @@ def statements_of(
                 and not outer_blocks
             )
             inner_method = getattr(node, "name", "") if is_method else method
-            for kind, block in _inner_blocks(node):
-                visit(block, (*outer_blocks, kind), inner_method)
+            for block in _inner_blocks(node):
+                visit(block.statements, (*outer_blocks, block.kind), inner_method)
 
     visit(definition.body, (), "")
     return found
 
 
 def is_written_as(statement: ComparedStatement, line: str) -> bool:
-    """Return True if the statement is the given line of code, but for spaces; of a compound one, its first line.
+    """Return True if the statement is the given line of code, however formatted; of a compound one, its first line.
 
     Raises:
-        SyntaxError: the line is not a statement.
+        SyntaxError: the line is not one statement.
     """
     code = line.strip()
-    node = ast.parse(f"{code} pass" if code.endswith(":") else code).body[0]
-    text = " ".join(ast.unparse(part) for part in head(node))
-    return statement.text == f"{type(node).__name__} {text}"
+    nodes = ast.parse(f"{code} pass" if code.endswith(":") else code).body
+    if len(nodes) != 1:
+        raise SyntaxError(f"not one statement: {line!r}")
+    return statement.text == _kind_and_code(_as_augmented(nodes[0]), {})
 
 
 def words_of(text: str) -> Words:
-    """Return the names, keywords, numbers, operators (but `_COMMON_OPERATORS`) and identifier-like strings of a text.
+    """Return the names, keywords, numbers, operators (but `_COMMON_OPERATORS`) and one-word strings of a text.
 
     The text may be part of a statement.
     """
@@ -175,7 +186,7 @@ def words_of(text: str) -> Words:
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             is_operator = token.type == tokenize.OP and token.string not in _COMMON_OPERATORS
-            if is_operator or token.type in (tokenize.NAME, tokenize.NUMBER) or _is_identifier_string(token):
+            if is_operator or token.type in (tokenize.NAME, tokenize.NUMBER) or _is_one_word_string(token):
                 words[token.string] += 1
     except (tokenize.TokenError, SyntaxError):
         pass  # one line of a longer statement may break off: the words read so far count
@@ -193,7 +204,7 @@ def changed_words(old: Iterable[ComparedStatement], new: Iterable[ComparedStatem
     return (after - before) + (before - after)
 
 
-def _is_identifier_string(token: tokenize.TokenInfo) -> bool:
+def _is_one_word_string(token: tokenize.TokenInfo) -> bool:
     """Return True for an ASCII string without spaces, such as `"scheduler"`.
 
     Other strings are messages for people, which everyone words differently.
@@ -210,23 +221,29 @@ def _read_statement(
 ) -> ComparedStatement:
     """Return what is compared of a statement; `outer_blocks` and `method` tell where it stands."""
     comparable = _as_augmented(node)
-    kind = type(comparable).__name__
-    code = " ".join(ast.unparse(rename_variables(part, new_names)) for part in head(comparable))
+    text = _kind_and_code(comparable, new_names)
+    kind, _, code = text.partition(" ")
     return ComparedStatement(
         node=node,
         words=words_of(code) + Words([f"<{kind}>", *(f"in {block}" for block in outer_blocks)]),
         outer_blocks=" ".join(outer_blocks),
-        text=f"{kind} {code}",
+        text=text,
         kind=kind,
         words_by_line=_words_by_line(node, source_lines),
         method=method,
     )
 
 
-def _as_augmented(node: ast.stmt) -> ast.stmt:
-    """Return `x += 1` for `x = x + 1` and the like, and any other statement unchanged.
+def _kind_and_code(node: ast.stmt, new_names: dict[str, str]) -> str:
+    """Return `ComparedStatement.text` of a statement: its kind, and the code of its `head` after renaming."""
+    code = " ".join(ast.unparse(rename_variables(part, new_names)) for part in head(node))
+    return f"{type(node).__name__} {code}"
 
-    This holds only for a constant: with tensors, `x = x + y` makes a new tensor, and `x += y` changes the old one.
+
+def _as_augmented(node: ast.stmt) -> ast.stmt:
+    """Return `x += 1` for `x = x + 1`, whatever the operator and the constant; any other statement unchanged.
+
+    Only for constants: with tensors, `x = x + y` makes a new tensor, and `x += y` changes the old one.
     """
     match node:
         case ast.Assign(
@@ -246,16 +263,20 @@ def _words_by_line(node: ast.stmt, source_lines: Sequence[str]) -> tuple[tuple[i
     return tuple((number, words_of(source_lines[number - 1])) for number in numbers)
 
 
-def _inner_blocks(node: ast.stmt) -> list[tuple[str, list[ast.stmt]]]:
-    """Return the non-empty blocks directly inside a statement, each with its kind.
+class _InnerBlock(NamedTuple):
+    """A block of statements directly inside a statement."""
 
-    The kind of a body is the name of the statement's class (`For`), or `except`; other blocks are of the kind `orelse`
-    or `finalbody`.
-    """
+    kind: str
+    """`except`, `orelse` or `finalbody`; for any other body the name of the statement's class, such as `For`."""
+    statements: list[ast.stmt]
+
+
+def _inner_blocks(node: ast.stmt) -> list[_InnerBlock]:
+    """Return the non-empty blocks directly inside a statement; none for a `match`."""
     found = []
-    for owner, field, inner in blocks(node):
-        kind = "except" if isinstance(owner, ast.ExceptHandler) else type(node).__name__
-        found.append((kind if field == "body" else field, inner))
+    for owner, field, statements in blocks(node):
+        kind_of_body = "except" if isinstance(owner, ast.ExceptHandler) else type(node).__name__
+        found.append(_InnerBlock(kind_of_body if field == "body" else field, statements))
     return found
 
 
@@ -278,10 +299,7 @@ def _variable_under(target: ast.AST | None) -> str | None:
 
 
 def _names_passed_on(node: ast.stmt) -> set[str]:
-    """Return the property `ComparedStatement.names_passed_on`.
-
-    A `return` computes nothing if it consists of names, constants, tuples, dicts and at most one `dict(…)`.
-    """
+    """Return the property `ComparedStatement.names_passed_on`."""
     if not isinstance(node, ast.Return) or node.value is None:
         return set()
     parts = list(ast.walk(node.value))

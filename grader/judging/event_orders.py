@@ -45,6 +45,29 @@ class Timelines(NamedTuple):
         return any(moment.differs for moment in (*self.yours, *self.right))
 
 
+class _Events(NamedTuple):
+    """The events of one call in the order in which they are drawn."""
+
+    learner: list[Event]
+    solution: list[Event]
+
+
+class _Paired(NamedTuple):
+    """The indices of the events that have a partner."""
+
+    learner: set[int]
+    """Indices in the learner's list."""
+    solution: set[int]
+    """Indices in the solution's list."""
+
+
+class _Starts(NamedTuple):
+    """The indices of the events at which the timelines begin."""
+
+    learner: int
+    solution: int
+
+
 def timelines(run: Run, solution: Run, update: int | None) -> Timelines:
     """Return the timelines of one call: the one that makes the first wrong update, or else the first that differs.
 
@@ -60,8 +83,8 @@ def timelines(run: Run, solution: Run, update: int | None) -> Timelines:
         _starts_before_difference(learner_events, learner_paired, solution_events, solution_paired)
     )
     return Timelines(
-        _excerpt(learner_events, learner_paired, starts[0], with_lines=True),
-        _excerpt(solution_events, solution_paired, starts[1], with_lines=False),
+        _excerpt(learner_events, learner_paired, starts.learner, with_lines=True),
+        _excerpt(solution_events, solution_paired, starts.solution, with_lines=False),
     )
 
 
@@ -71,8 +94,8 @@ def unpaired_events(run: Run, solution: Run) -> list[Event]:
     for call in sorted({event.call for event in run.events}):
         learner_events = [event for event in run.events if event.call == call]
         solution_events = [event for event in solution.events if event.call == call]
-        paired, _ = _pair_events(learner_events, _order_clears_as_learner(solution_events, learner_events))
-        unpaired += [event for i, event in enumerate(learner_events) if i not in paired]
+        paired = _pair_events(learner_events, _order_clears_as_learner(solution_events, learner_events))
+        unpaired += [event for i, event in enumerate(learner_events) if i not in paired.learner]
     return unpaired
 
 
@@ -105,20 +128,22 @@ def call_of_update(run: Run, update: int) -> int | None:
     return next((step.call for step in steps), None)
 
 
-def _events_to_draw(run: Run, solution: Run, call: int) -> tuple[list[Event], list[Event]]:
-    """Return the learner's events of a call and the solution's, both in the order in which they are drawn.
+def _events_to_draw(run: Run, solution: Run, call: int) -> _Events:
+    """Return the events of a call that are drawn.
 
     Two kinds of events are left out: a `gradient`, because the backward pass that causes it is drawn itself, and a
     `zero_grad` right behind another one, because it changes nothing. If the learner clears the gradients only at the
     end of the call, the solution's are drawn there, too.
     """
     learner_events, solution_events = (
-        _without_repeated_clears([e for e in one.events if e.call == call and e.kind != "gradient"])
+        _without_repeated_clears(
+            [event for event in one.events if event.call == call and event.kind != "gradient"]
+        )
         for one in (run, solution)
     )
     if _clears_after_last_step(learner_events) and not _clears_before_backward(learner_events):
         solution_events = _without_repeated_clears(_move_clears_to_end(solution_events, learner_events))
-    return learner_events, _order_clears_as_learner(solution_events, learner_events)
+    return _Events(learner_events, _order_clears_as_learner(solution_events, learner_events))
 
 
 def _without_repeated_clears(events: list[Event]) -> list[Event]:
@@ -141,7 +166,7 @@ def _move_clears_to_end(solution_events: list[Event], learner_events: list[Event
     others = [event for i, event in enumerate(solution_events) if i not in at_start]
     after_step = max((i + 1 for i, event in enumerate(others) if event.kind == "step"), default=len(others))
     orders = ([*others, *clears], [*others[:after_step], *clears, *others[after_step:]])
-    return max(orders, key=lambda order: len(_pair_events(learner_events, order)[0]))
+    return max(orders, key=lambda order: len(_pair_events(learner_events, order).learner))
 
 
 def _order_clears_as_learner(solution_events: list[Event], learner_events: list[Event]) -> list[Event]:
@@ -160,7 +185,9 @@ def _order_clears_as_learner(solution_events: list[Event], learner_events: list[
         if Counter(learner_kinds) != Counter(event.kind for event in piece):
             moved += piece
             continue
-        events_of_kind = {kind: iter([e for e in piece if e.kind == kind]) for kind in set(learner_kinds)}
+        events_of_kind = {
+            kind: iter([event for event in piece if event.kind == kind]) for kind in set(learner_kinds)
+        }
         moved += [next(events_of_kind[kind]) for kind in learner_kinds]
     return moved
 
@@ -175,8 +202,8 @@ def _split_at_fixed_events(events: list[Event]) -> list[list[Event]]:
     return pieces
 
 
-def _pair_events(learner_events: list[Event], solution_events: list[Event]) -> tuple[set[int], set[int]]:
-    """Return the indices of the events that have a partner, in the learner's list and in the solution's.
+def _pair_events(learner_events: list[Event], solution_events: list[Event]) -> _Paired:
+    """Return the indices of the events that have a partner.
 
     Partners have the same kind and batch, and stand in the same order on both sides. In addition, clearing the
     gradients at the end of a call is paired with clearing them at its start.
@@ -191,21 +218,22 @@ def _pair_events(learner_events: list[Event], solution_events: list[Event]) -> t
         # the end count as paired all the same.
         learner_paired |= at_end
         solution_paired |= at_start
-    return learner_paired, solution_paired
+    return _Paired(learner_paired, solution_paired)
 
 
-def _pair_in_order(one: Sequence[_Key], other: Sequence[_Key]) -> tuple[set[int], set[int]]:
-    """Return the indices of the keys that have an equal partner in the same order, in `one` and in `other`.
+def _pair_in_order(learner: Sequence[_Key], solution: Sequence[_Key]) -> _Paired:
+    """Return the indices of the keys that have an equal partner in the same order.
 
     The longest equal stretches are paired first, because they are read most easily. If that leaves keys without a
     partner that could have one, as many as possible are paired instead.
     """
-    blocks = SequenceMatcher(a=one, b=other, autojunk=False).get_matching_blocks()
+    blocks = SequenceMatcher(a=learner, b=solution, autojunk=False).get_matching_blocks()
     pairs = [(block.a + i, block.b + i) for block in blocks for i in range(block.size)]
     # The bound is for traces that are forged or very long.
-    if len(pairs) < min(len(one), len(other)) and len(one) * len(other) <= _MAX_COMPARISONS:
-        pairs = max(pairs, _longest_common_subsequence(one, other), key=len)
-    return {i for i, _ in pairs}, {j for _, j in pairs}
+    is_short_enough = len(learner) * len(solution) <= _MAX_COMPARISONS
+    if len(pairs) < min(len(learner), len(solution)) and is_short_enough:
+        pairs = max(pairs, _longest_common_subsequence(learner, solution), key=len)
+    return _Paired({i for i, _ in pairs}, {j for _, j in pairs})
 
 
 def _longest_common_subsequence(one: Sequence[_Key], other: Sequence[_Key]) -> list[tuple[int, int]]:
@@ -253,15 +281,17 @@ def _clears_before_backward(events: list[Event]) -> set[int]:
 
 def _starts_of_update(
     learner_events: list[Event], solution_events: list[Event], update: int | None
-) -> tuple[int, int] | None:
+) -> _Starts | None:
     """Return the index of each side's first event after the update before `update`; None if a side has none."""
     if update is None:
         return None
-    starts = [
+    learner_start, solution_start = (
         next((i for i, event in enumerate(events) if event.state >= update - 1), None)
         for events in (learner_events, solution_events)
-    ]
-    return None if starts[0] is None or starts[1] is None else (starts[0], starts[1])
+    )
+    if learner_start is None or solution_start is None:
+        return None
+    return _Starts(learner_start, solution_start)
 
 
 def _starts_before_difference(
@@ -269,7 +299,7 @@ def _starts_before_difference(
     learner_paired: set[int],
     solution_events: list[Event],
     solution_paired: set[int],
-) -> tuple[int, int]:
+) -> _Starts:
     """Return the indices at which to begin so that both timelines surround the first event without a partner.
 
     Both begin with partners of each other, or with the first events.
@@ -280,7 +310,7 @@ def _starts_before_difference(
     )
     skipped = max(0, equal_count - _MAX_MOMENTS // 2)
     # Before the first difference, the n-th event of one side is the partner of the n-th of the other.
-    return skipped, skipped
+    return _Starts(skipped, skipped)
 
 
 def _excerpt(events: list[Event], paired: set[int], start: int, *, with_lines: bool) -> tuple[Moment, ...]:

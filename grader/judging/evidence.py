@@ -102,7 +102,11 @@ def clearest_difference(
         reference: the runs with which it was compared.
     """
     others = [other for other in explanation.mistakes if other is not mistake]
-    changed = [name for name in verdict.differences if name in mistake.scenarios]
+    changed = [
+        name
+        for name, difference in verdict.differences.items()
+        if name in mistake.scenarios and (not mistake.only_arrays or difference.name in mistake.only_arrays)
+    ]
     shown = _clearest_scenario(changed, others, verdict, reference)
     if shown is None:
         return None

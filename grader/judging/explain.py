@@ -2,11 +2,13 @@
 
 1. `mistake_search` finds combinations of known mistakes that behave as the submission does in as many scenarios as
    possible. The other scenarios that went wrong stay *unexplained*.
-2. Of equally good combinations, those that also work in the same way (`tie_break`) are kept. The first is reported.
+2. Of equally good combinations, those are kept whose programs work most like the submission (`tie_break`). The first
+   is reported.
 3. If another combination kept differs from the first in one mistake only, the two mistakes are *twins*: they behave
    alike here, and feedback names both (`a|b`).
 4. If scenarios stay unexplained, a mistake is named only if the explained ones are evidence enough
    (`_evidence_suffices`). Such a submission makes a mistake that is not known, and known ones may fit by chance.
+   Further mistakes are named that show in single arrays of the unexplained scenarios (`seen_in_arrays`).
 
 Example: if {no-division, drops-leftover} and {no-division, leaks-leftover} both explain all wrong scenarios, the
 feedback names two mistakes: `no-division` and `drops-leftover|leaks-leftover`.
@@ -32,6 +34,7 @@ from grader.judging.mistake_search import FoundMistakes, find_mistakes
 from grader.judging.nearest_mistake import nearest_mistake
 from grader.judging.reference import Reference
 from grader.judging.run_digest import behaviour_digest
+from grader.judging.seen_in_arrays import mistakes_seen_in_arrays
 from grader.judging.tie_break import break_tie
 from grader.observe.trace import Run, Trace
 
@@ -60,7 +63,11 @@ class ExplainedMistake:
     """The mistake and its twins, in the order of the exercise's TOML. `results.json` names all of them, the learner's
     card only the `shown_alternatives`."""
     scenarios: tuple[str, ...]
-    """Names of the explained scenarios that it changes when made alone."""
+    """Names of the explained scenarios that it changes when made alone; with `only_arrays`, of the unexplained ones in
+    which it was seen."""
+    only_arrays: frozenset[str] = frozenset()
+    """Names of the arrays that show it, if it was seen in single arrays of unexplained scenarios only
+    (`seen_in_arrays`); empty for other mistakes."""
     unlikely: frozenset[str] = frozenset()
     """Ids of alternatives that the learner's text speaks against (`twins_by_text`)."""
 
@@ -97,7 +104,7 @@ class Explanation:
     mistakes: tuple[ExplainedMistake, ...] = ()
     """The mistakes that can be named."""
     combination: Combination = ()
-    """All mistakes that together behave as the submission does, even if the evidence does not suffice to name them."""
+    """All mistakes of the set that was found, even those that the evidence does not suffice to name."""
     unexplained: tuple[str, ...] = ()
     """Names of the wrong scenarios that the mistakes do not explain; empty if no mistake can be named."""
     pasted: Pasted | None = None
@@ -137,11 +144,14 @@ def _find_explanation(trace: Trace, verdict: Verdict, reference: Reference) -> E
     combinations = break_tie(found, trace, reference)
     mistakes = _explained_mistakes(combinations, found, trace, reference)
     pasted = _pasted_program(trace, verdict, reference)
+    unexplained = found.unexplained if mistakes else tuple(verdict.differences)
+    if unexplained and not pasted:
+        mistakes += _seen_in_arrays(mistakes, unexplained, trace, verdict, reference)
     nearest = None if mistakes or pasted else nearest_mistake(reference, trace.runs, verdict.differences)
     return Explanation(
         mistakes=mistakes,
         combination=combinations[0] if combinations else (),
-        unexplained=found.unexplained if mistakes else (),
+        unexplained=unexplained if mistakes else (),
         pasted=pasted,
         nearest_mistake=nearest,
     )
@@ -150,19 +160,49 @@ def _find_explanation(trace: Trace, verdict: Verdict, reference: Reference) -> E
 def _explained_mistakes(
     combinations: Sequence[Combination], found: FoundMistakes, trace: Trace, reference: Reference
 ) -> tuple[ExplainedMistake, ...]:
-    """Return the mistakes of the first combination, each with its twins; those without enough evidence are left out."""
+    """Return the mistakes of the first combination, each with its twins.
+
+    Left out are those without enough evidence, and those whose twins an unexplained scenario might rule out.
+    """
     if not combinations:
         return ()
     mistakes = []
     for variant in combinations[0]:
         interchangeable = _ids_of_interchangeable_mistakes(variant, combinations)
-        alternatives = tuple(m for m in reference.exercise.mistakes if m.id in interchangeable)
+        alternatives = tuple(
+            mistake for mistake in reference.exercise.mistakes if mistake.id in interchangeable
+        )
         if len(alternatives) > 1 and not _unexplained_all_raised(found, trace):
             continue  # the unexplained scenarios might tell these twins apart
-        supporting = tuple(s for s in found.explained if reference.behaviour(variant, s) != 0)
+        supporting = tuple(
+            scenario for scenario in found.explained if reference.behaviour(variant, scenario) != 0
+        )
         if _evidence_suffices(variant, supporting, found, trace, reference):
             mistakes.append(ExplainedMistake(variant, alternatives=alternatives, scenarios=supporting))
     return tuple(mistakes)
+
+
+def _seen_in_arrays(
+    named: Sequence[ExplainedMistake],
+    unexplained: Sequence[str],
+    trace: Trace,
+    verdict: Verdict,
+    reference: Reference,
+) -> tuple[ExplainedMistake, ...]:
+    """Return the mistakes beside the named ones that are seen in single arrays of the unexplained scenarios."""
+    known = tuple(mistake.variant for mistake in named)
+    seen = mistakes_seen_in_arrays(known, unexplained, tuple(verdict.differences), trace.runs, reference)
+    return tuple(
+        ExplainedMistake(
+            one.variant,
+            alternatives=(one.variant.mistake,),
+            scenarios=tuple(
+                s for s in verdict.differences if any(s == scenario for scenario, _ in one.places)
+            ),
+            only_arrays=frozenset(array for _, array in one.places),
+        )
+        for one in seen
+    )
 
 
 def _ids_of_interchangeable_mistakes(
@@ -184,7 +224,9 @@ def _ids_of_interchangeable_mistakes(
 
 def _unexplained_all_raised(found: FoundMistakes, trace: Trace) -> bool:
     """Return True if every scenario that stays unexplained ended in an exception; also if none stays unexplained."""
-    return all(s in trace.runs and trace.runs[s].failure is not None for s in found.unexplained)
+    return all(
+        scenario in trace.runs and trace.runs[scenario].failure is not None for scenario in found.unexplained
+    )
 
 
 def _evidence_suffices(
@@ -201,8 +243,8 @@ def _evidence_suffices(
     1. All unexplained scenarios end in exceptions, which spoil no other scenario. Of the supporting scenarios, at least
        one ran to its end, and at least as many as there are unexplained scenarios that the mistake changes, too.
     2. There are more supporting scenarios than unexplained ones that the mistake changes. And one of the supporting
-       scenarios differs from the solution only in arrays and facts that are right in all unexplained scenarios: so
-       whatever is unexplained did not cause the agreement.
+       scenarios, not ended by the learner's own `raise`, differs from the solution only in arrays and facts that are
+       right in all unexplained scenarios: so whatever is unexplained did not cause the agreement.
     3. One supporting scenario has several updates, and its parameters differ from the solution's: so many numbers do
        not agree with the mistake's by chance.
 
@@ -215,24 +257,29 @@ def _evidence_suffices(
     """
     if not found.unexplained:
         return bool(supporting)
-    unexplained = [s for s in found.unexplained if s in trace.runs]
-    also_changed = [s for s in unexplained if reference.behaviour(variant, s) != 0]
-    ran_to_the_end = [s for s in supporting if trace.runs[s].failure is None]
+    unexplained = [scenario for scenario in found.unexplained if scenario in trace.runs]
+    also_changed = [scenario for scenario in unexplained if reference.behaviour(variant, scenario) != 0]
+    ran_to_the_end = [scenario for scenario in supporting if trace.runs[scenario].failure is None]
     if _unexplained_all_raised(found, trace) and len(ran_to_the_end) >= max(1, len(also_changed)):
         return True
     if len(supporting) > len(also_changed) and _some_is_unaffected(supporting, unexplained, trace, reference):
         return True
-    return any(_differs_over_several_updates(s, trace, reference) for s in supporting)
+    return any(_differs_over_several_updates(scenario, trace, reference) for scenario in supporting)
 
 
 def _some_is_unaffected(
     supporting: Sequence[str], unexplained: Sequence[str], trace: Trace, reference: Reference
 ) -> bool:
     """Return True if a supporting scenario is wrong only in arrays and facts that are right in all unexplained ones."""
-    wrong_in_unexplained = {field for s in unexplained for field in _wrong_fields(s, trace, reference)}
+    wrong_in_unexplained = {
+        field for scenario in unexplained for field in _wrong_fields(scenario, trace, reference)
+    }
     # Leave out runs that the learner's own `raise` ended: they are compared by the exception's type only.
-    compared_whole = [s for s in supporting if not _raised_on_purpose(trace.runs[s])]
-    return any(_wrong_fields(s, trace, reference).isdisjoint(wrong_in_unexplained) for s in compared_whole)
+    compared_whole = [scenario for scenario in supporting if not _raised_on_purpose(trace.runs[scenario])]
+    return any(
+        _wrong_fields(scenario, trace, reference).isdisjoint(wrong_in_unexplained)
+        for scenario in compared_whole
+    )
 
 
 def _raised_on_purpose(run: Run) -> bool:
@@ -261,17 +308,19 @@ def _differs_over_several_updates(scenario: str, trace: Trace, reference: Refere
 
 
 def _pasted_program(trace: Trace, verdict: Verdict, reference: Reference) -> Pasted | None:
-    """Return the well-known wrong program (`[[copies]]`) that behaves as the submission in every scenario with a run.
+    """Return the first well-known wrong program (`[[copies]]`) that behaves as the submission wherever that has a run.
 
-    None if there is none.
+    None if there is none, or if the submission has no run.
     """
 
     def target(scenario: str) -> Run:
         # The solution's run where the learner is right: the two agree but for rounding, and it is the exact one.
         return trace.runs[scenario] if scenario in verdict.differences else reference.solution_run(scenario)
 
-    scenarios = [s.name for s in reference.exercise.driver.scenarios if s.name in trace.runs]
+    scenarios = [
+        scenario.name for scenario in reference.exercise.driver.scenarios if scenario.name in trace.runs
+    ]
     for copy in reference.exercise.copies:
-        if all(reference.reproduces(copy.program, name, target(name)) for name in scenarios):
+        if scenarios and all(reference.reproduces(copy.program, name, target(name)) for name in scenarios):
             return Pasted(copy.id, copy.title, copy.explain, copy.hint)
     return None

@@ -6,7 +6,7 @@ card, `practice/symptoms.py` for the choices of the clinic.
 Example: `Difference("array", "theta", (2, 5))` becomes `두 번째 업데이트부터 매개변수가 달라요`, with the values of the
 parameter element `0.weight[5]` in both runs.
 
-To add words for another array that drivers record under an English name: `_array_title`; for another kind of fact:
+To add words for another array that drivers record under an English name: `array_title`; for another kind of fact:
 `fact_text` and `_describe_fact`. Names in Korean are shown as they are.
 """
 
@@ -86,10 +86,10 @@ def fact_text(value: Fact, *, as_modes: bool = False) -> str:
     if value is None:
         return "None"
     if isinstance(value, list):
-        if value and all(isinstance(v, bool) for v in value):
-            return _bools_text([v for v in value if isinstance(v, bool)], as_modes)
+        if value and all(isinstance(entry, bool) for entry in value):
+            return _bools_text([entry for entry in value if isinstance(entry, bool)], as_modes)
         return f"[{_shorten(', '.join(fact_text(v, as_modes=as_modes) for v in value))}]"
-    return _number_text(value) if isinstance(value, float) else _shorten(str(value))
+    return number_text(value) if isinstance(value, float) else _shorten(str(value))
 
 
 def _describe_failure(scenario: Scenario, run: Run, solution: Run) -> FirstDifference:
@@ -108,7 +108,7 @@ def _describe_fact(scenario: Scenario, name: str, got: Fact, expected: Fact) -> 
     """
     title = name
     while isinstance(got, list) and isinstance(expected, list) and len(got) == len(expected):
-        if all(isinstance(v, bool) for v in (*got, *expected)):
+        if all(isinstance(entry, bool) for entry in (*got, *expected)):
             break
         entries = enumerate(zip(got, expected, strict=True))
         index = next((i for i, (got_entry, expected_entry) in entries if got_entry != expected_entry), 0)
@@ -136,36 +136,35 @@ def _describe_parameters(scenario: Scenario, first: Difference, run: Run, soluti
         expected, got = len(solution.arrays["theta"]) - 1, len(run.arrays["theta"]) - 1
         return FirstDifference(scenario.title, UPDATE_COUNT, times(expected), times(got), update=update)
     row, element = first.index  # `theta` has a row for each state, with all parameters in it
-    parameter, position = _parameter_at(run.parameters, element)
     since = "시작할 때부터" if row == 0 else f"{ordinal(row)} 업데이트부터"
     return FirstDifference(
         scenario.title,
         f"{since} 매개변수가 달라요",
-        _number_text(solution.arrays["theta"][first.index]),
-        _number_text(run.arrays["theta"][first.index]),
+        number_text(solution.arrays["theta"][first.index]),
+        number_text(run.arrays["theta"][first.index]),
         update=update,
-        tensor=f"{parameter}[{position}]",
+        tensor=element_name(run.parameters, element),
     )
 
 
-def _parameter_at(parameters: Sequence[Parameter], element: int) -> tuple[str, int]:
-    """Return the parameter to which an element of a row of `theta` belongs: its name, and the element's index in it.
+def element_name(parameters: Sequence[Parameter], element: int) -> str:
+    """Return the name of an element of a row of `theta`: that of its parameter, with the element's index in it.
 
     A row of `theta` is all parameters, flattened, one after the other. With two parameters of 6 and 2 elements, element
-    7 is `("0.bias", 1)`. A forged trace may list too few parameters: then the name is `매개변수` (parameter).
+    7 is `0.bias[1]`. A forged trace may list too few parameters: then their name is `매개변수` (parameter).
     """
     for parameter in parameters:
         if element < parameter.size:
-            return parameter.name, element
+            return f"{parameter.name}[{element}]"
         element -= parameter.size
-    return "매개변수", element
+    return f"매개변수[{element}]"
 
 
 def _describe_array(
     scenario: Scenario, first: Difference, run: Run, solution: Run, type_instead_of_list: str
 ) -> FirstDifference:
     """Describe an array other than `theta` that differs; the arguments are those of `describe_first_difference`."""
-    name, title = first.name, _array_title(first)
+    name, title = first.name, array_title(first)
     if first.kind == "shape":
         got = _row_count(run, name)
         if type_instead_of_list and name not in _READ_FROM_MODEL and not np.size(run.arrays.get(name, ())):
@@ -173,13 +172,13 @@ def _describe_array(
         return FirstDifference(scenario.title, title, _row_count(solution, name), got)
     expected_value = np.atleast_1d(solution.arrays[name])[first.index]
     got_value = np.atleast_1d(run.arrays[name])[first.index]
-    got_text = "None" if is_none(float(got_value)) else _number_text(got_value)
+    got_text = "None" if is_none(float(got_value)) else number_text(got_value)
     if name == "returned" and np.isnan(got_value):  # the recorder writes NaN for what is no number
         got_text = _text_of_non_number(run.facts.get(RETURN_TYPES))
-    return FirstDifference(scenario.title, title, _number_text(expected_value), got_text)
+    return FirstDifference(scenario.title, title, number_text(expected_value), got_text)
 
 
-def _array_title(first: Difference) -> str:
+def array_title(first: Difference) -> str:
     """Return `FirstDifference.what` for an array that differs; most arrays that drivers name have Korean names."""
     name = first.name
     if name == "returned":
@@ -206,7 +205,7 @@ def _text_of_non_number(types: Fact) -> str:
     return "nan" if not names or {"float", "Tensor"} & set(names) else f"숫자가 아님 ({names[0]})"
 
 
-def _number_text(value: float) -> str:
+def number_text(value: float) -> str:
     """Return a number with six significant digits."""
     return f"{float(value):.6g}"
 
@@ -227,14 +226,16 @@ def _bools_text(values: list[bool], as_modes: bool) -> str:
     """Return a list of booleans in Korean.
 
     If all are equal: `모두 학습` (all train). Short lists: `평가, 학습, 평가`. Longer ones than `_MAX_BOOLS_LISTED`:
-    `평가 (9개 가운데 두 번째만 학습)`, eval, with only the second of 9 in train mode.
+    `평가 (9개 가운데 두 번째만 학습)`, eval, with only the second of 9 in train mode. Several places are all told in
+    digits: `예 (13개 가운데 2, 13번째만 아니요)`.
     """
     if len(set(values)) == 1:
         return f"모두 {_bool_text(values[0], as_modes)}"
     if len(values) <= _MAX_BOOLS_LISTED:
         return ", ".join(_bool_text(value, as_modes) for value in values)
     rarer_value = values.count(True) * 2 <= len(values)
-    ordinals = [ordinal(index + 1) for index, value in enumerate(values) if value == rarer_value]
-    listed = ", ".join(ordinals[:_MAX_ORDINALS]) + (" …" if len(ordinals) > _MAX_ORDINALS else "")
+    places = [index + 1 for index, value in enumerate(values) if value == rarer_value]
+    listed = ordinal(places[0]) if len(places) == 1 else f"{', '.join(map(str, places[:_MAX_ORDINALS]))}번째"
+    listed += f" 등 {len(places)}개" if len(places) > _MAX_ORDINALS else ""
     usual_text, rarer_text = _bool_text(not rarer_value, as_modes), _bool_text(rarer_value, as_modes)
     return f"{usual_text} ({len(values)}개 가운데 {listed}만 {rarer_text})"

@@ -7,7 +7,9 @@ The body of a helper is placed beside the statement that calls it first: after t
 compound. The statement itself stays, and so does every later call of the helper. Placed lines keep their line numbers.
 Where an argument of the call is a variable, its name replaces the parameter's. Each `return` becomes what the calling
 statement does with the value (`_ReturnReplacer`). Helpers of helpers are inlined in the same way. In a class, methods
-that the exercise does not ask for are helpers, too (`inline_methods`). Calls inside a `match` are not looked for.
+that the exercise does not ask for are helpers, too (`inline_methods`). So are the methods of another class of the
+learner's: those that Python calls itself (`__init__`, `__enter__` …) where the class is called, the others where one of
+their name is (`_class_helpers`). Calls inside a `match` are not looked for.
 
 Example: `mean(values)` does `return sum(values) / len(values)`. Then the statement `average = mean(losses)` is followed
 by `average = sum(losses) / len(losses)`, which has the line of that `return`. Before `if not higher(score): return`,
@@ -21,6 +23,7 @@ To add another form of helper, such as `mean = lambda values: …`: `_helpers_am
 
 import ast
 import copy
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
@@ -28,7 +31,8 @@ from grader.judging.variables import rename_variables, variable_name
 from grader.submission.syntax import Definition, blocks, head, is_compound, methods
 
 _Helpers = dict[str, ast.FunctionDef]
-"""The learner's functions that may be inlined, by name; methods by `self.NAME`."""
+"""The learner's functions that may be inlined, by name; methods by `self.NAME`, those of another class by `.NAME`, too,
+and what Python calls itself of another class by the name of the class."""
 
 
 def inline_helpers(function: ast.FunctionDef, top_level: Mapping[str, Definition]) -> ast.FunctionDef:
@@ -40,8 +44,11 @@ def inline_helpers(function: ast.FunctionDef, top_level: Mapping[str, Definition
     """
     helpers = _helpers_among(top_level.values())
     helpers.pop(function.name, None)
+    classes = [node for node in (*top_level.values(), *ast.walk(function)) if isinstance(node, ast.ClassDef)]
+    passed = {parameter.arg for parameter in _parameters(function)}
     inlined = copy.deepcopy(function)
-    inlined.body = _Inliner(helpers | _nested_functions(function)).inline(inlined.body)
+    inliner = _Inliner(_class_helpers(classes) | helpers | _nested_functions(function), not_helpers=passed)
+    inlined.body = inliner.inline(inlined.body)
     return inlined
 
 
@@ -58,6 +65,10 @@ def inline_methods(
         asked_for: names of the methods that the exercise asks for; the other methods are helpers.
     """
     functions = _helpers_among(top_level.values())
+    others = [
+        node for node in top_level.values() if isinstance(node, ast.ClassDef) and node.name != definition.name
+    ]
+    functions |= _class_helpers(others)
     helper_methods = {
         f"self.{name}": node for name, node in methods(definition).items() if name not in asked_for
     }
@@ -65,7 +76,9 @@ def inline_methods(
     inlined: set[str] = set()
     for name, method in methods(result).items():
         if name in asked_for:
-            inliner = _Inliner(functions | helper_methods | _nested_functions(method), definition.name)
+            helpers = functions | helper_methods | _nested_functions(method)
+            passed = {parameter.arg for parameter in _parameters(method)}
+            inliner = _Inliner(helpers, definition.name, not_helpers=passed)
             method.body = inliner.inline(method.body)
             inlined |= inliner.inlined
     result.body = [
@@ -81,6 +94,40 @@ def _helpers_among(nodes: Iterable[ast.AST]) -> _Helpers:
     return {node.name: node for node in nodes if isinstance(node, ast.FunctionDef)}
 
 
+def _class_helpers(classes: Sequence[ast.ClassDef]) -> _Helpers:
+    """Return the methods of the learner's other classes as helpers (see `_Helpers`).
+
+    Methods whose name two of the classes have are left out under `self.NAME` and `.NAME`.
+    """
+    helpers: _Helpers = {}
+    names = Counter(name for node in classes for name in methods(node))
+    for node in classes:
+        called_by_python = []
+        for name, method in methods(node).items():
+            if name.startswith("__"):
+                called_by_python += method.body
+            elif names[name] == 1:
+                helpers[f"self.{name}"] = method
+                helpers[f".{name}"] = _without_self(method)
+        if called_by_python:
+            constructor = _without_self(methods(node).get("__init__") or next(iter(methods(node).values())))
+            helpers[node.name] = constructor
+            constructor.body = called_by_python
+    return helpers
+
+
+def _without_self(method: ast.FunctionDef) -> ast.FunctionDef:
+    """Return a shallow copy of a method without its first parameter."""
+    result, result.args = copy.copy(method), copy.copy(method.args)
+    result.args.args = method.args.args[1:]
+    return result
+
+
+def _parameters(function: ast.FunctionDef) -> list[ast.arg]:
+    """Return the parameters of a function, `*args` and `**kwargs` left out."""
+    return [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+
+
 def _nested_functions(function: ast.FunctionDef) -> _Helpers:
     """Return the functions defined inside a function, at any depth, without the methods of classes."""
     inside = list(ast.walk(function))[1:]
@@ -91,15 +138,19 @@ def _nested_functions(function: ast.FunctionDef) -> _Helpers:
 class _Inliner:
     """Inlines each helper once, at its first call."""
 
-    def __init__(self, helpers: _Helpers, class_name: str | None = None) -> None:
+    def __init__(
+        self, helpers: _Helpers, class_name: str | None = None, *, not_helpers: Set[str] = frozenset()
+    ) -> None:
         """Begin with no helper inlined.
 
         Args:
             helpers: what may be inlined.
             class_name: name of the class around the statements; None outside of classes.
+            not_helpers: names of objects that are handed over, such as `opt`: `opt.step()` calls no helper `.step`.
         """
         self._helpers = helpers
         self._class_name = class_name
+        self._not_helpers = not_helpers
         self.inlined: set[str] = set()
         """Names, as in `helpers`, of those whose body has been placed; they are not inlined again."""
 
@@ -132,13 +183,14 @@ class _Inliner:
         return [
             statement
             for statement in result
-            if not (isinstance(statement, ast.FunctionDef) and statement.name in self.inlined)
+            if not (isinstance(statement, ast.FunctionDef | ast.ClassDef) and statement.name in self.inlined)
         ]
 
     def _called_helper(self, call: ast.Call) -> str | None:
         """Return the name, as in `_Helpers`, of the helper that is called; None if none of them is.
 
-        `f()` calls the helper `f`; `self.f()`, `cls.f()` and `Class.f()` call the helper `self.f`.
+        `f()` calls the helper `f`; `self.f()`, `cls.f()` and `Class.f()` call the helper `self.f`; `x.f()` calls the
+        helper `.f`.
         """
         name = ""
         match call.func:
@@ -150,6 +202,8 @@ class _Inliner:
                 self._class_name,
             ):
                 name = f"self.{method}"
+            case ast.Attribute(value=value, attr=method) if getattr(value, "id", "") not in self._not_helpers:
+                name = f".{method}"
         return name if name in self._helpers else None
 
 
@@ -198,8 +252,8 @@ class _ReturnReplacer(ast.NodeTransformer):
     """Replaces each `return x` of a helper by what the statement that calls it does with `x`.
 
     If the statement is an assignment of the call alone, this is the assignment of `x` to its first target. If it is an
-    `if` and `x` is no constant, it is an `if` without blocks: its condition with `x` in the place of the call. In other
-    cases, such as a `while`, it is `x` as a statement.
+    `if` and `x` is no constant, it is an `if` with only `pass` in it: its condition with `x` in the place of the call.
+    In other cases, such as a `while`, it is `x` as a statement.
     """
 
     def __init__(self, call: ast.Call, statement: ast.stmt) -> None:

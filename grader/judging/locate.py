@@ -3,16 +3,17 @@
 Four ways are tried, and the first that finds a line counts:
 
 1. the line that raises, if the mistake is the cause of the exception and has no `only_near`,
-2. the line that resembles the text that the mistake changes (`text_location`),
-3. the line of an event of the kind that the mistake is about (`Mistake.at`),
+2. the line that resembles the text that the mistake changes, or the gap where that belongs (`text_location`),
+3. if the texts cannot be compared: the line of an event of the kind that the mistake is about (`Mistake.at`),
 4. the `return`, the method or the definition that the mistake is about.
 
-If the line found in the second way caused no event in the scenarios that the mistake changes, but an equal line did,
-that line is taken.
+If the line found in the second way caused no event in the scenarios that the mistake explains, but an equal simple
+statement did, its line is taken. Another way goes into `_locate_one`.
 
 Example: the mistake `no-division` turns `loss = loss_fn(logits, yb) / len(window)` into `loss = loss_fn(logits, yb)`,
-and raises nothing. If the learner wrote `error = loss_fn(model(x), y)`, the second way finds this line. If no line of
-the learner's resembled it, the third way would take that of a `backward`, because the mistake has `at = "backward"`.
+and raises nothing. If the learner wrote `error = loss_fn(model(x), y)`, the second way finds this line. Where that does
+not compare, because the learner's function is too long, the third way takes the line of a `backward`, because the
+mistake has `at = "backward"`.
 """
 
 import ast
@@ -68,12 +69,12 @@ def _line_that_raises(
     The mistake is the cause if its program raises for the same reason, in a line that the solution does not have. If
     the reason is a None, the solution may have that line, because the None may come from an earlier one.
 
-    For an exception of the learner's own `raise`, the line is that of the condition above it, if the mistake changes
-    the condition above its own `raise`; otherwise the line to repair is elsewhere.
+    For an exception of the learner's own `raise`, the line is that of the `if` around it, or its own without one; and
+    only if the mistake changes the `if` around the `raise` of its program: otherwise the line to repair is elsewhere.
     """
     mistaken_source = reference.sources[mistake.variant.name]
     solution_lines = exercise_source(reference.exercise).splitlines()
-    other_type: int | None = None
+    line_of_other_type: int | None = None
     for scenario in mistake.scenarios:
         raised = trace.runs[scenario].failure
         if raised is None or raised.line is None:
@@ -94,8 +95,8 @@ def _line_that_raises(
         # Two mistakes that forget a None raise for the same reason; the exception's type may tell which of them it is.
         if line is not None and raised.type == expected.type:
             return Location(line)
-        other_type = other_type or line
-    return None if other_type is None else Location(other_type)
+        line_of_other_type = line_of_other_type or line
+    return None if line_of_other_type is None else Location(line_of_other_type)
 
 
 def _line_of_condition(source: str, line: int) -> int | None:
@@ -140,7 +141,8 @@ def _line_like_variant(
     with_others = reference.source_to_edit(variant, others) if others else None
     if with_others and not mistake.near:
         # `source_with_mistakes` wants the order of the exercise's TOML, which `variants` has.
-        all_variants = tuple(v for v in reference.variants if v == variant or v in others)
+        made = {variant, *others}
+        all_variants = tuple(other for other in reference.variants if other in made)
         with_all = reference.source_with_mistakes(all_variants)
         if with_all:
             base, wrong = with_others, with_all
@@ -160,7 +162,7 @@ def _line_like_variant(
 def _in_a_branch_that_ran(
     location: Location, mistake: ExplainedMistake, trace: Trace, source: str
 ) -> Location:
-    """Return the location, moved to an equal statement that ran if its own did not run in the mistake's scenarios.
+    """Return the location, moved to the first equal statement that ran if its own did not in the mistake's scenarios.
 
     A text comparison cannot tell `clip_grad_norm_(…)` under `if scaler:` from the same line under `else:`. A line
     counts as run if it caused an event, so a location is moved only to a line that did.
@@ -176,7 +178,7 @@ def _in_a_branch_that_ran(
 
 @lru_cache(maxsize=1)  # the mistakes of one submission are located one after another
 def _simple_statements(source: str) -> Mapping[int, str]:
-    """Return the text of each statement without a body, by its line. Cached: do not modify it."""
+    """Return the text of a statement without a body, by its first line. Cached: do not modify it."""
     return {
         node.lineno: ast.unparse(node)
         for statement in top_level(source)
@@ -188,7 +190,7 @@ def _simple_statements(source: str) -> Mapping[int, str]:
 def _line_of_event(mistake: ExplainedMistake, trace: Trace, reference: Reference) -> Location | None:
     """Return the line of an event of the kind that the mistake is about (`Mistake.at`); None if there is none.
 
-    The first event of that kind that the solution lacks is taken; if there is none, the first one at all.
+    The first event of that kind that the solution lacks is taken, if its line is known; else the first one at all.
     """
     runs = [(trace.runs[scenario], reference.solution_run(scenario)) for scenario in mistake.scenarios]
     superfluous = [event for run, solution in runs for event in unpaired_events(run, solution)]

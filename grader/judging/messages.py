@@ -5,9 +5,9 @@ the modules of `grading/` call `assess.feedback_without_trace`, mostly with a me
 here, beside `time_limit_message`. For one that is missing, they pass none; for code that does not parse,
 `assess.feedback_on_syntax_error` passes the complaint. The cards are worded in `report/words.py`.
 
-What `report/words.py` reads out of a message: `headline` makes its first sentence, up to the first full stop that a
-space follows, the card's headline, and the rest the text below it. A message that tells the exception ends in it, with
-spaces for its line breaks, and `headline` cuts it off there. `next_step` advises on loops where it ends in
+`report/words.py` reads messages. Unless the status is `passed` or `failed`, or a cause is named, `headline` makes the
+first sentence, up to the first full stop that a space follows, the card's headline, and the rest the text below it; an
+exception that ends the message is cut off. `next_step` advises on loops where the message of a timeout ends in
 `ENDLESS_LOOP`.
 """
 
@@ -29,9 +29,9 @@ STATUS_MESSAGES: dict[Status, str] = {
 }
 """The usual message of each status, one or two sentences; an exception or a detail may follow it.
 
-Each begins the message of a function that raised (`played_message`), and is the whole one where nothing better is
-known. It is also the default of `assess.py feedback_without_trace`, whose callers often know more and pass another
-message. They always do for `timeout` (one of those below) and `unreadable` (the files and their faults).
+Where nothing better is known, it is the whole message, or the text before an exception (`played_message`). It is also
+the default of `assess.py feedback_without_trace`, whose callers often know more and pass another message. They always
+do for `timeout` (one of those below) and `unreadable` (the files and their faults).
 """
 NOT_BEGUN_MESSAGE = "아직 시작하지 않았어요. 함수 안을 채운 다음 다시 확인해 보세요."
 """Message for a function whose body the learner has not begun to write."""

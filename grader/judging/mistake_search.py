@@ -50,7 +50,9 @@ def find_mistakes(reference: Reference, runs: Mapping[str, Run], wrong: Sequence
     """
     search = _Search(reference, runs, wrong)
     found = search.find()
-    unexplained = tuple(s for s in (*search.wrong, *search.without_run) if s not in found.explained)
+    unexplained = tuple(
+        scenario for scenario in (*search.wrong, *search.without_run) if scenario not in found.explained
+    )
     combinations = tuple(map(search.oracle.in_toml_order, found.sets))
     return FoundMistakes(combinations, found.explained, unexplained)
 
@@ -108,16 +110,17 @@ class _Search:
         """
         found = self._sets_that_explain_most()
         kept = tuple(
-            mistakes for mistakes in found.sets if not any(self._only_cancels(v, found) for v in mistakes)
+            mistakes
+            for mistakes in found.sets
+            if not any(self._only_cancels(variant, found) for variant in mistakes)
         )
         return ChosenSets(kept, found.explained) if kept else ChosenSets()
 
     def _only_cancels(self, variant: MistakeVariant, found: ChosenSets) -> bool:
         """Return True if a variant, alone, changes a right scenario and none that its set explains."""
         acts_in = self.oracle.acts_in
-        return any(acts_in(variant, s) for s in self._right) and not any(
-            acts_in(variant, s) for s in found.explained
-        )
+        changes_right_one = any(acts_in(variant, scenario) for scenario in self._right)
+        return changes_right_one and not any(acts_in(variant, scenario) for scenario in found.explained)
 
     def _sets_that_explain_most(self) -> ChosenSets:
         """Return the sets that explain most, from several rounds of search (`_rounds`), each for more sets.
@@ -182,7 +185,8 @@ class _Search:
     def _gives_most(self, variant: MistakeVariant) -> bool:
         """Return True if the variant alone gives the learner's run in more than half of the wrong scenarios."""
         alone = frozenset([variant])
-        return sum(self.oracle.acting_subset_agrees(alone, s) for s in self.wrong) > len(self.wrong) / 2
+        count = sum(self.oracle.acting_subset_agrees(alone, scenario) for scenario in self.wrong)
+        return count > len(self.wrong) / 2
 
     def _sets_in_copies(self) -> ChosenSets | None:
         """Return sets of likely mistakes of which some are made in one of two copies of the code; None without any.
@@ -226,7 +230,8 @@ class _Search:
         """
         sets = found.sets
         explained = list(found.explained)
-        for scenario in (s for s in self.wrong if s not in found.explained):
+        unexplained = [scenario for scenario in self.wrong if scenario not in found.explained]
+        for scenario in unexplained:
             agreeing = [one for one in sets if self.oracle.whole_set_agrees(one, scenario)]
             extended = agreeing or self._with_one_more(sets, (scenario, *explained, *self._right), variants)
             if extended:
@@ -243,8 +248,8 @@ class _Search:
         tried before the other likely ones. If none helps, sets whose edits cannot be combined are tried again, with
         another variant of one mistake in them. Empty if that fails, too.
         """
-        acting = [v for v in variants if self.oracle.acts_in(v, scenarios[0])]
-        others = [v for v in variants if v not in acting and self._is_likely(v)]
+        acting = [variant for variant in variants if self.oracle.acts_in(variant, scenarios[0])]
+        others = [variant for variant in variants if variant not in acting and self._is_likely(variant)]
         for in_other_forms in (False, True):
             for variant in (*acting, *others):
                 grown = [one | {variant} for one in sets if may_add(variant, one)]
@@ -282,12 +287,19 @@ class _Search:
         spoilt = [name for name in self._right if not self.oracle.whole_set_agrees(candidate.mistakes, name)]
         to_mend = (*unexplained, *spoilt)
         others = [name for name in self._scenarios if name not in to_mend and name not in self.without_run]
-        acting = [v for v in self._variants if any(self.oracle.acts_in(v, name) for name in to_mend)]
+        acting = [
+            variant
+            for variant in self._variants
+            if any(self.oracle.acts_in(variant, name) for name in to_mend)
+        ]
         # First those that act in the fewest scenarios which the candidate explains without them.
-        acting.sort(key=lambda v: sum(self.oracle.acts_in(v, name) for name in candidate.explained))
+        acting.sort(
+            key=lambda variant: sum(self.oracle.acts_in(variant, name) for name in candidate.explained)
+        )
         # Plays for three of them in every scenario; most fail in the first scenario, and take one play.
         self.oracle.ensure_plays_left(3 * len(self._scenarios))
-        for variant in (v for v in acting if may_add(v, candidate.mistakes)):
+        allowed = [variant for variant in acting if may_add(variant, candidate.mistakes)]
+        for variant in allowed:
             grown = candidate.mistakes | {variant}
             if self.oracle.whole_set_agrees_in_each(grown, (*to_mend, *others)):
                 return ChosenSets((grown,), tuple(self.wrong))

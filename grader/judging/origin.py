@@ -3,7 +3,8 @@
 The program of a notebook is its code cells put together, so its line numbers mean nothing to the learner: line 7 of the
 program may be line 3 of code cell 2. Judging works with lines of the program; `Origin` translates them for feedback.
 Whoever grades makes it (`grading/`, `notebook/check.py`) and gives it to `assess.py assess`. The places themselves come
-from `submission/source_file.py`, which also says them in Korean (`Place.in_words`).
+from `submission/source_file.py`, which also says them in Korean (`Place.in_words`); what else is known of a place goes
+there.
 """
 
 import re

@@ -5,10 +5,11 @@ for in the learner's program (`repair/search.py`), and only an edit that was pla
 search wants the runs of the solution with the *other* mistakes: an edit that gives the learner's program these runs
 mends the first mistake and nothing else.
 
-The card, the hints and the edit name one place. An edit that only inserts lines is also played at the place that the
-comparison of texts has found (`locate.py`), and told there if it mends the mistake there, too: `zero_grad()` may stand
-above the forward pass or above `backward()`, and the card has named one of the two. Otherwise the card points at what
-the edit changes: that the edit mends the mistake has been seen, that two lines are alike is only a sign.
+The card, the hints and the edit are to name one place. An edit that only inserts lines is also played at the place that
+the comparison of texts has found (`locate.py`), and told there if it mends the mistake there, too: `zero_grad()` may
+stand above the forward pass or above `backward()`, and the card has named one of the two. Otherwise the card usually
+points at what the edit changes (`_with_line_of_edit`): that the edit mends the mistake has been seen, that two lines
+are alike is only a sign.
 
 Example: the learner clips after `step()`. The edit found moves line 5, `opt.step()`, behind line 7.
 
@@ -66,9 +67,10 @@ def with_own_edit(
     origin: Origin,
     runner: Runner,
 ) -> Feedback:
-    """Return the feedback with an `own_edit` that mends its first mistake, and with that mistake's line at the edit.
+    """Return the feedback with an `own_edit` that mends its first mistake, and with that mistake at the edit's place.
 
-    The feedback is returned as it is if there is no single edit that can be told, or if the search raises.
+    Which places stay, says `_with_line_of_edit`. The feedback is returned as it is if there is no single edit that can
+    be told, or if the search raises.
 
     Args:
         feedback: feedback for which `wants_own_edit` is true.
@@ -129,6 +131,7 @@ def _with_line_of_edit(feedback: Feedback, exercise: Exercise) -> Feedback:
 
 
 def _place_of(named: NamedMistake) -> tuple[int | None, int | None, bool, bool]:
+    """Return what two mistakes at one place have in common: line, cell and side."""
     return named.line, named.cell, named.before, named.after
 
 
@@ -305,6 +308,7 @@ def _inserted_at(
 
 
 def _indentation(line: str) -> str:
+    """Return the white space at the beginning of a line."""
     return line[: len(line) - len(line.lstrip())]
 
 

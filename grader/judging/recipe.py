@@ -65,6 +65,15 @@ class _Update(NamedTuple):
     """(before - after) / lr of these elements."""
 
 
+class _LeastSquares(NamedTuple):
+    """The mixture of given gradients that comes nearest to an applied gradient."""
+
+    coefficients: Array
+    """One for each of the gradients, in their order."""
+    residual: float
+    """As in `_Mixture`."""
+
+
 class _CandidateGradient(NamedTuple):
     """A gradient that may have gone into the update: which one it is, not its numbers."""
 
@@ -179,18 +188,14 @@ def _solve_mixture(run: Run, problem: Problem, update_number: int) -> _Mixture |
     )
     if not np.isfinite(gradients).all():
         return None
-    coefficients, residual = _least_squares(gradients, update.applied_gradient)
-    has_unscaled_part = False
-    if residual > _NEGLIGIBLE:
-        with_unscaled = _solve_with_unscaled_part(gradients, update)
-        if with_unscaled is not None:
-            (coefficients, residual), has_unscaled_part = with_unscaled, True
+    solved = _least_squares(gradients, update.applied_gradient)
+    with_unscaled = _solve_with_unscaled_part(gradients, update) if solved.residual > _NEGLIGIBLE else None
+    solved = with_unscaled or solved
     by_ingredient: dict[_Ingredient, float] = {}
-    for candidate, coefficient in zip(candidates, coefficients, strict=True):
-        by_ingredient[candidate.ingredient] = by_ingredient.get(candidate.ingredient, 0.0) + float(
-            coefficient
-        )
-    return _Mixture(by_ingredient, residual, has_unscaled_part)
+    for candidate, coefficient in zip(candidates, solved.coefficients, strict=True):
+        sum_so_far = by_ingredient.get(candidate.ingredient, 0.0)
+        by_ingredient[candidate.ingredient] = sum_so_far + float(coefficient)
+    return _Mixture(by_ingredient, solved.residual, has_unscaled_part=with_unscaled is not None)
 
 
 def _read_update(run: Run, problem: Problem, update_number: int) -> _Update | None:
@@ -210,10 +215,10 @@ def _read_update(run: Run, problem: Problem, update_number: int) -> _Update | No
     return _Update(is_updated, update_rates, applied_gradient)
 
 
-def _solve_with_unscaled_part(gradients: Array, update: _Update) -> tuple[Array, float] | None:
-    """Return the coefficients and the residual of a mixture with a part that was not multiplied by the learning rates.
+def _solve_with_unscaled_part(gradients: Array, update: _Update) -> _LeastSquares | None:
+    """Return a mixture beside which there is a part that was not multiplied by the learning rates.
 
-    The coefficients of that part are not among them. None if the two parts together do not explain the whole update, or
+    The coefficients of that part are left out. None if the two parts together do not explain the whole update, or
     if a gradient is in both.
 
     Args:
@@ -224,14 +229,14 @@ def _solve_with_unscaled_part(gradients: Array, update: _Update) -> tuple[Array,
         unscaled_gradients = gradients / update.rates[:, None]
     if not np.isfinite(unscaled_gradients).all():
         return None
-    all_coefficients, residual = _least_squares(
-        np.concatenate([gradients, unscaled_gradients], axis=1), update.applied_gradient
-    )
-    scaled, unscaled = np.split(all_coefficients, 2)
+    both = np.concatenate([gradients, unscaled_gradients], axis=1)
+    solved = _least_squares(both, update.applied_gradient)
+    scaled, unscaled = np.split(solved.coefficients, 2)
     # A gradient that needs both coefficients was more likely multiplied by another number in each group of parameters,
     # as when each group is clipped on its own.
     is_in_one_part = bool(((np.abs(scaled) <= _NEGLIGIBLE) | (np.abs(unscaled) <= _NEGLIGIBLE)).all())
-    return (scaled, residual) if residual <= _NEGLIGIBLE and is_in_one_part else None
+    is_explained = solved.residual <= _NEGLIGIBLE
+    return _LeastSquares(scaled, solved.residual) if is_explained and is_in_one_part else None
 
 
 def _candidate_gradients(run: Run, batch_count: int, update_number: int) -> list[_CandidateGradient]:
@@ -284,12 +289,12 @@ def _compute_gradient(problem: Problem, flat_parameters: Array, batch: int) -> A
         )
     xb, yb = problem.batches[batch]
     gradients = torch.autograd.grad(problem.loss_fn(problem.model(xb), yb), parameters)
-    flat: Array = torch.cat([g.ravel() for g in gradients]).double().cpu().numpy()
+    flat: Array = torch.cat([gradient.ravel() for gradient in gradients]).double().cpu().numpy()
     return flat
 
 
-def _least_squares(gradients: Array, applied_gradient: Array) -> tuple[Array, float]:
-    """Return the coefficients with which the gradients come nearest to the applied gradient, and the residual.
+def _least_squares(gradients: Array, applied_gradient: Array) -> _LeastSquares:
+    """Return the mixture of the gradients that comes nearest to the applied gradient.
 
     Args:
         gradients: shape (elements, gradients).
@@ -301,4 +306,4 @@ def _least_squares(gradients: Array, applied_gradient: Array) -> tuple[Array, fl
         size = float(np.linalg.norm(applied_gradient))
         unexplained = float(np.linalg.norm(applied_gradient - gradients @ coefficients))
         residual = unexplained / size if size > 0 else 0.0
-    return coefficients, residual
+    return _LeastSquares(coefficients, residual)

@@ -13,7 +13,8 @@ is loaded as a whole lesson.
 - `run_so_far` gives whatever run is kept, complete or broken off.
 
 Whoever grades asks `cached_reference` and gives the `Reference` to `assess.py assess`; nothing is judged here. Where
-the programs come from: `edits.py` (mistakes), `solution.py` (the solution). How many are kept: the constants.
+the programs come from: `edits.py` (mistakes), `solution.py` (the solution). How many are kept: the constants. Another
+question about runs is a method that gets them from `complete_run` or `reproduces`, which play what is not kept.
 """
 
 import io

@@ -3,12 +3,10 @@
 Example: `no-division` turns `loss = loss_fn(logits, yb) / len(window)` into `loss = loss_fn(logits, yb)`. The right
 line is the former.
 
-`assess.py` puts these lines into the diagnosis, and `report/results.py` writes them into `results.json`. The third hint
-of a page (`report/hold_back.py`) shows them. If no edit of the learner's own code was found, the last step of `hint`
-(`report/hint_ladder.py`) shows the line if it is the only one and can stand in the learner's code as it is.
-`repair/add_repair.py` finds by them the step of a repair that inserts what a mistake lacks. `uncalled.py` looks for
-method calls in `changed_lines`, which are not cut short. Nothing here reads the learner's program; its edits are made
-in `repair/`. To show something else of the solution, or more: `right_lines` and `_MAX_LINES`.
+`assess.py` puts these lines into the diagnosis; hints show them (`report/hold_back.py`, `report/hint_ladder.py`), and
+`repair/add_repair.py` compares the steps of a repair with them. `uncalled.py` reads `changed_lines`. Nothing here reads
+the learner's program; its edits are made in `repair/`. To show something else of the solution, or more: `right_lines`
+and `_MAX_LINES`, with a case in `tests/judging/test_right_lines.py`.
 """
 
 import ast
@@ -20,6 +18,7 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cache
 from textwrap import dedent
+from typing import NamedTuple
 
 from grader.course.course import Exercise
 from grader.judging.edits import variant_source
@@ -28,7 +27,7 @@ from grader.judging.solution import exercise_source
 from grader.submission.syntax import DEFINITIONS, definitions, first_line, last_line
 
 _MAX_LINES = 4
-"""Maximum number of lines that are shown: an absolute limit, which is the whole answer of a short exercise."""
+"""Maximum number of lines that are shown, `GAP` not counted; a short exercise's whole answer has hardly more."""
 GAP = "..."
 """Stands between two lines that are not neighbours in the bare solution."""
 
@@ -51,15 +50,15 @@ def right_lines(exercise: Exercise, mistake: ExplainedMistake) -> tuple[str, ...
 
     If each of them also occurs somewhere in that program (it was moved, or one of several equal lines is gone), their
     neighbours come with them, because the lines alone would not show where they belong. Of a statement of several
-    lines, all come. Docstrings, comments and empty lines are left out, and `...` stands between lines that are not
-    neighbours in what remains.
+    lines, all come, but of a block only its header. Docstrings, comments and empty lines are left out, and `...` stands
+    between lines that are not neighbours in what remains.
 
     Empty if the mistake only adds lines or changes no code, if there would be more than `_MAX_LINES`, or if feedback
     shows other mistakes that behave alike beside it (`shown_alternatives`).
     """
     if len(mistake.shown_alternatives) > 1:
         return ()
-    right, wrong = _right_and_wrong(exercise, mistake)
+    right, wrong = _bare_programs(exercise, mistake)
     shown = _changed_indices(right, wrong)
     used = {line.strip() for index, line in enumerate(wrong.lines) if index not in wrong.unused}
     if {right.lines[index].strip() for index in shown} <= used:
@@ -76,18 +75,24 @@ def changed_lines(exercise: Exercise, mistake: ExplainedMistake) -> list[str]:
     Unlike `right_lines`, this returns any number of lines, never their neighbours or the rest of their statement, and
     also if other mistakes behave alike.
     """
-    right, wrong = _right_and_wrong(exercise, mistake)
+    right, wrong = _bare_programs(exercise, mistake)
     return [right.lines[index] for index in sorted(_changed_indices(right, wrong))]
 
 
-def _right_and_wrong(
-    exercise: Exercise, mistake: ExplainedMistake
-) -> tuple[_BareDefinition, _BareDefinition]:
-    """Return the solution and the program with the mistake that feedback names first, both bare."""
+class _BarePrograms(NamedTuple):
+    """The solution, and the program with a mistake."""
+
+    right: _BareDefinition
+    wrong: _BareDefinition
+
+
+def _bare_programs(exercise: Exercise, mistake: ExplainedMistake) -> _BarePrograms:
+    """Return the solution and the program with the mistake that feedback names first."""
     shown = replace(mistake.shown_variant, copy=0)
-    sources = exercise_source(exercise), variant_source(exercise, shown)
-    right, wrong = (_bare_definition(source, exercise.name) for source in sources)
-    return right, wrong
+    return _BarePrograms(
+        right=_bare_definition(exercise_source(exercise), exercise.name),
+        wrong=_bare_definition(variant_source(exercise, shown), exercise.name),
+    )
 
 
 @cache

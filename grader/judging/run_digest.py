@@ -1,8 +1,8 @@
 """Make a digest of what a submission did, equal for programs that behave alike to the bit.
 
 `explain.py` remembers explanations under this digest, so that the mistakes of programs that behave alike are searched
-for once. The digest leaves out line numbers, which say where in the text something happened, and printed output, which
-is never compared. A new field of a run is added in `_pieces`.
+for once. The digest leaves out line numbers, which say where in the text something happened, printed output, which is
+never compared, and what a trace holds beside its runs. A new field of a run is added in `_pieces`.
 """
 
 import hashlib

@@ -17,6 +17,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from grader.base.names import LISTED, short
 from grader.course.course import Exercise
@@ -72,32 +73,40 @@ def signature_difference(exercise: Exercise, source: str) -> SignatureDifference
     if learner is None or solution is None:
         return None
     is_method = isinstance(solution, ast.ClassDef)
-    for name, yours, right in _compared_functions(learner, solution):
-        sentence = _first_difference(_Parameters(yours.args), _Parameters(right.args), is_method=is_method)
+    for called in _called_functions(learner, solution):
+        yours, right = called.yours.args, called.right.args
+        sentence = _first_difference(_Parameters(yours), _Parameters(right), is_method=is_method)
         if sentence is not None:
-            return SignatureDifference(
-                sentence, _signature_text(name, yours.args), _signature_text(name, right.args), yours.lineno
-            )
+            texts = _signature_text(called.name, yours), _signature_text(called.name, right)
+            return SignatureDifference(sentence, *texts, called.yours.lineno)
     return None
 
 
-def _compared_functions(
-    learner: Definition, solution: Definition
-) -> Iterator[tuple[str, ast.FunctionDef, ast.FunctionDef]]:
-    """Yield (name, learner's function, solution's function) for each function that the grader calls.
+class _CalledFunction(NamedTuple):
+    """A function or method that the grader calls."""
+
+    name: str
+    yours: ast.FunctionDef
+    """The learner's."""
+    right: ast.FunctionDef
+    """The solution's."""
+
+
+def _called_functions(learner: Definition, solution: Definition) -> Iterator[_CalledFunction]:
+    """Yield each function that the grader calls and whose parameters can be compared.
 
     For a class, these are `__init__` and the public methods that both programs define as plain methods. Nothing is
     yielded if one of the two is a function and the other a class.
     """
     if isinstance(learner, ast.FunctionDef) and isinstance(solution, ast.FunctionDef):
-        yield solution.name, learner, solution
+        yield _CalledFunction(solution.name, learner, solution)
     elif isinstance(learner, ast.ClassDef) and isinstance(solution, ast.ClassDef):
         learner_methods = methods(learner)
         for name, right in methods(solution).items():
             yours = learner_methods.get(name)
             is_called = name == "__init__" or not name.startswith("_")
             if yours is not None and is_called and _is_plain_method(yours) and _is_plain_method(right):
-                yield name, yours, right
+                yield _CalledFunction(name, yours, right)
 
 
 def _is_plain_method(method: ast.FunctionDef) -> bool:

@@ -2,7 +2,8 @@
 
 A *source* is the text of a program or of a definition in it. `exercise_source` returns that of one exercise, its
 function or class; `solution_source` that of the whole lesson. `edits.py` makes the programs of known mistakes from the
-source of their exercise, and `reference.py` plays `solution_with_needed_imports`. Nothing is executed here.
+source of their exercise, and `reference.py` plays `solution_with_needed_imports`. Nothing is executed here. Another
+text that is cut out of the solutions is another function here.
 """
 
 import ast

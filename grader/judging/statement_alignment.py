@@ -18,7 +18,7 @@ from grader.judging.compared_statements import ComparedStatement, Words, changed
 
 # All numbers below were set by hand, so that the lines of the sample programs in `tests/first_tries` and
 # `tests/unlisted` are found. The alignment may be generous, because a pair also has to fit between its neighbours;
-# outside of the order only the likeness counts, so it has to be greater.
+# outside of the order only the likeness counts, so it has to be greater. `_score` adds bonuses and penalties.
 _MIN_LIKENESS = 0.2
 """Two statements are aligned only if their likeness, from 0 to 1, is above this."""
 _MIN_LIKENESS_ELSEWHERE = 0.6
@@ -26,7 +26,8 @@ _MIN_LIKENESS_ELSEWHERE = 0.6
 _ALIGNED_BONUS = 0.15
 """Added in `best_match` to the likeness of two statements that are aligned."""
 _ELSEWHERE_PENALTY = 0.3
-"""Subtracted in `best_match` if the learner's statement is the partner of another course statement no less like it."""
+"""Subtracted in `best_match` if the learner's statement is the partner of a statement that is not looked for, and that
+is no less like it."""
 _RIGHT_PENALTY = 0.15
 """Subtracted in `best_match` if the learner's statement is more like a right statement than like the mistake's."""
 
@@ -45,6 +46,13 @@ class BestMatch(NamedTuple):
     """`likeness` minus `_RIGHT_PENALTY`, where that applies: how well the mistake fits the learner's text."""
     position: int | None = None
     """Position of the learner's statement, counted from 0; None if there were no statements to compare."""
+
+
+class Neighbours(NamedTuple):
+    """The learner's statements on both sides of a place; None where there is none."""
+
+    before: ComparedStatement | None
+    after: ComparedStatement | None
 
 
 class _Score(NamedTuple):
@@ -121,36 +129,37 @@ class StatementAlignment:
 
     @cached_property
     def shared_methods(self) -> set[str]:
-        """Names of the methods that both classes have, and "" for statements in no method; only "" for functions."""
-        return {s.method for s in self.course} & {s.method for s in self.learner}
+        """Names of the methods in which both programs have statements, and "" if both have some outside of methods."""
+        of_course = {statement.method for statement in self.course}
+        return of_course.intersection(statement.method for statement in self.learner)
 
-    def neighbours(self, start: int, end: int) -> tuple[ComparedStatement | None, ComparedStatement | None]:
-        """Return the learner's statements before and after the place of the course statements `start` to `end` - 1.
+    def neighbours(self, start: int, end: int) -> Neighbours:
+        """Return the learner's statements beside the place of the course statements `start` to `end` - 1.
 
         The one before is the partner of the last course statement before `start` that has one, the one after that of
-        the first course statement from `end` on that has one; None where none has. But if the course statement at `end`
-        has no partner or does not exist, and the learner has it or the one before `start` in another order
-        (`_moved_statement`), the place beside these is returned.
+        the first from `end` on. But if the course statement at `end` has no partner or does not exist, and the learner
+        has it or the one before `start` in another order, these are returned (`_moved_statement` of each).
         """
         partners = self.learner_positions
         if end not in partners:
-            moved_before, moved_after = self._moved_statement(start - 1), self._moved_statement(end)
-            if moved_before is not None or moved_after is not None:
-                return moved_before, moved_after
+            moved = Neighbours(self._moved_statement(start - 1), self._moved_statement(end))
+            if any(moved):
+                return moved
         earlier = [partners[i] for i in range(start) if i in partners]
         later = [partners[i] for i in range(end, len(self.course)) if i in partners]
         before = self.learner[earlier[-1]] if earlier else None
         after = self.learner[later[0]] if later else None
-        return before, after
+        return Neighbours(before, after)
 
     def best_match(self, positions: Sequence[int], replaced: Sequence[ComparedStatement]) -> BestMatch:
         """Return the learner's statement most like one of the given course statements.
 
-        Statements that are more like a right one rank lower. Of statements that rank equally, the one whose changed
-        words weigh most counts, then the first.
+        Only the given ones that tell most count (`_most_specific`). Statements that are more like a right one rank
+        lower. Of statements that rank equally, the one whose changed words weigh most counts, then the first.
 
         Args:
-            positions: positions in `course` of the statements that a mistake adds.
+            positions: positions in `course` of the statements that are looked for, usually those that a mistake adds;
+                if empty, the match is empty.
             replaced: the solution's statements in their place. Words that are not in these count twice, because they
                 are what the mistake is about.
         """
@@ -174,12 +183,14 @@ class StatementAlignment:
         if not scores:
             return BestMatch()
         # Fits that are equal to two digits count as equal: then the words that the mistake changes decide.
-        best = max(scores, key=lambda s: (round(s.fit, 2), s.weight, -s.position, s.likeness))
+        best = max(
+            scores, key=lambda score: (round(score.fit, 2), score.weight, -score.position, score.likeness)
+        )
         line = self.line_of_changed_words(self.learner[best.position], changed)
         return BestMatch(best.likeness, line, best.fit, best.position)
 
     def likeness_of_closest(self, statement: ComparedStatement) -> float:
-        """Return the likeness, 0 to 1, of a course statement and the learner's statement most like it.
+        """Return the likeness, 0 to 1, of a statement, in `course` or not, and the learner's statement most like it.
 
         Learner's statements that have a partner are left out. 0 if none is left.
         """
@@ -261,7 +272,7 @@ class StatementAlignment:
         Args:
             learner_position: position in `learner`.
             course_position: position in `course`, one of `positions`.
-            positions: positions in `course` of the statements that the mistake adds.
+            positions: positions in `course` of all statements that are looked for.
             right: the statements that the mistake replaces, or all others if it replaces none.
             new_words: words that count twice.
             changed: words that the mistake adds or removes.
@@ -291,7 +302,7 @@ class StatementAlignment:
 
         Args:
             learner_position: position in `learner` of the learner's statement.
-            positions: positions in `course` of the statements that a mistake adds.
+            positions: positions in `course` of the statements that are looked for.
             likeness: likeness of the learner's statement and one of those at `positions`, in which new words count
                 twice. In the likeness computed here every word counts once.
         """
@@ -306,7 +317,7 @@ class StatementAlignment:
         return {j: i for i, j in self.learner_positions.items()}
 
     def _in_different_methods(self, one: ComparedStatement, other: ComparedStatement) -> bool:
-        """Return True if two statements stand in different methods that both classes have: then they never match."""
+        """Return True if two statements stand in different methods of `shared_methods`: then they never match."""
         return one.method != other.method and {one.method, other.method} <= self.shared_methods
 
     def _likeness(self, one: Words, other: Words, counted_twice: Set[str] = frozenset()) -> float:
@@ -327,5 +338,5 @@ class StatementAlignment:
 
 
 def _is_name(word: str) -> bool:
-    """Return True for a name or a string; not for keywords, operators, numbers, and kinds of statements."""
+    """Return True for a name or a string without prefix; not for keywords, operators, numbers, kinds of statements."""
     return (word.isidentifier() and not keyword.iskeyword(word)) or word[:1] in "\"'"

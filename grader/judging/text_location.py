@@ -1,13 +1,14 @@
 """Find the line of the learner's program that does what a known mistake does, by comparing texts.
 
 A mistake replaces *old* statements of its *base* with *new* ones (`Change`); either list may be empty. The base is the
-solution; if the mistake has no `near` (see below), it may be the solution with the learner's other mistakes made. The
-learner rarely writes the new statements word for word. So the learner's variables get the names of those that play the
-same roles in the program of the course (`variable_roles`), and the statements of the two programs are aligned by
-likeness (`statement_alignment`). The course may also name a line of the solution at which the mistake is found
-(`Mistake.near`).
+solution, with its code in two copies if the mistake is made in one of them; if the mistake has no `near` (see below),
+the learner's other mistakes may be made in it. The learner rarely writes the new statements word for word. So the
+learner's variables get the names of those that play the same roles in the program of the course (`variable_roles`), and
+the statements of the two programs are aligned by likeness (`statement_alignment`). The course may also name a line of
+the solution at which the mistake is found (`Mistake.near`).
 
-Four ways to find the line are tried, the surest first, and the first that finds one counts:
+Four ways to find the line are tried, the surest first, and the first that finds one counts (`locate_in_text` calls
+them; another one goes there):
 
 1. If there is a `near` that does not have to be used (`Mistake.only_near`): the learner's line that repeats a new
    statement almost word for word. There the learner wrote the mistake itself.
@@ -44,6 +45,7 @@ from grader.judging.twin_blocks import TwinBlocks
 from grader.judging.variable_roles import match_by_variable
 from grader.submission.syntax import Definition, head, is_compound, methods, names_in
 
+# These four minima are of `BestMatch.likeness`, and set by hand as those of `statement_alignment`.
 _MIN_LIKENESS_OF_CHANGE = 0.25
 """Minimum likeness of a line that is taken for a new statement; below it, the gap where that belongs is taken."""
 _MIN_LIKENESS_OF_COPY = 0.95
@@ -51,15 +53,14 @@ _MIN_LIKENESS_OF_COPY = 0.95
 _MIN_LIKENESS_OF_RETURN = 0.5
 """Minimum likeness of a line that is taken before `_line_of_returned_value` is asked, if `at` is `return`.
 
-If that finds nothing, because the learner returns nothing, `_MIN_LIKENESS_OF_CHANGE` decides as for other mistakes.
+If that finds nothing, because the learner wrote no `return`, `_MIN_LIKENESS_OF_CHANGE` decides as for other mistakes.
 """
 _MIN_LIKENESS_BESIDE_NEAR = 0.4
 """Minimum likeness of a line that is taken for the statement that the mistake puts in the place of `near`."""
 _FIT_OF_ABSENCE = 0.5
-"""Largest fit of a mistake that only leaves statements out; it has this fit if no line of the learner's is like them.
+"""Largest fit of a change that only leaves statements out: its fit if they are like no line that lacks a partner.
 
-The number lies between two others: the fit of a new statement that is like a line by chance, and the fit of a new
-statement that the learner wrote.
+It lies between the fit of a new statement that is like a line by chance, and that of one that the learner wrote.
 """
 _LAST_POSITION_OF_GUARDS = 2
 """Largest position in the base, counted from 0, of a change that can belong to guards.
@@ -79,8 +80,7 @@ class Location:
     """On which side of the line something is missing; empty if the place is the line itself."""
     fit: float = field(default=0.0, compare=False)
     """How well the mistake fits the learner's text, up to slightly above 1, to choose between variants of the mistake.
-
-    The fit is no part of the place: `==` ignores it.
+    `==` ignores it.
     """
 
 
@@ -110,7 +110,7 @@ def locate_in_text(
         only_near: True: use `near` even if the learner wrote one of the new statements almost word for word.
         side: where beside `near` something is missing (see `Mistake.side`).
         with_other_mistakes: source of the solution with the learner's other mistakes made, one of which may have
-            changed the line `near`; None if there are none. Only read if there is a `near`.
+            changed the line `near`; None: without others, or if unknown. Only read if there is a `near`.
 
     Returns:
         None if one of the programs does not parse, if the learner's does not define `name` or has more than
@@ -134,7 +134,6 @@ def locate_in_text(
     changed = ChangedStatements(base_program.statements, wrong_program.statements)
     finder = _LineFinder(base_program.statements, changed, align_learner_with(wrong_program))
     aligned_with_base = align_learner_with(base_program)
-    # The four ways of the module's docstring, in order.
     found = finder.line_repeating_change() if near and not only_near else None
     if found is None:
         found = _place_in_twin_block(definition, changed, aligned_with_base, has_near=bool(near))
@@ -183,8 +182,8 @@ def _place_in_twin_block(
     if new & (learner_texts | base_texts):
         return None
     twins = TwinBlocks(definition)
-    # Without `near`, a compound statement counts only if the mistake narrows its condition: a block without the
-    # statement is what the learner wrote for the cases that the narrowed condition leaves out.
+    # Without `near`, a compound statement counts only if the mistake narrows a condition: a block without the statement
+    # is what the learner wrote for the cases that the narrowed condition leaves out.
     takes_compound = has_near or any(change.narrows_condition for change in changed.changes)
     for statement in learner:
         is_old = statement.text in old and (takes_compound or not is_compound(statement.node))
@@ -216,13 +215,14 @@ class _LineFinder:
         """Return the place of the first change that has one, in the order of `ChangedStatements.changes`.
 
         A change of guards, and one that only reorders what is returned, have rules of their own, and the search ends
-        with them, even without a place. For every other change, it is the learner's line most like a new statement. If
-        no line is like one, it is the gap where the change belongs.
+        with them, even without a place. For every other change, it is the learner's line most like a new statement, or
+        the one from which that line gets what the change adds (`_line_that_adds`). If no line is like a new statement,
+        it is the gap where the change belongs.
 
         Args:
             at: what the mistake is about (see `Mistake.at`). Two values matter, for changes that have new statements:
-                with `return`, a line must be much like a new statement, or else the line counts that computes what is
-                returned, if there is one;
+                with `return`, a line must be much like a new statement, or else `_line_of_returned_value` counts, if
+                there is a `return`;
                 with `step`, if no line is like one, the condition that decides whether `step()` is called counts before
                 the gap.
         """
@@ -252,8 +252,8 @@ class _LineFinder:
 
         The learner may compute elsewhere what the course computes in place: `loss = loss / weight`, then
         `loss.backward()`, for `(loss / weight).backward()`; or in a helper that the statement calls. So the lines are
-        those that last assign a name which the statement reads, and those of helpers that it names. None if the
-        statement has an added word, or if no such line has one.
+        those that last assign a name in the statement, and those of helpers that it names; the last one counts that has
+        an added word which its partner lacks. None if the statement has an added word, or if there is no such line.
         """
         added = words_of_all(change.new) - words_of_all(change.old)
         if match.position is None or not added or self._learner[match.position].words & added:
@@ -313,7 +313,7 @@ class _LineFinder:
 
         1. if the mistake only reorders statements, and a learner's line is like this one, that line, wherever it is;
         2. else `replacement`;
-        3. if that is None, the gap where the statement belongs.
+        3. if that is None, the gap where the statement belongs (`_gap_at`).
 
         Args:
             near_text: a statement of the solution, for which `is_line_of` is true.
@@ -343,13 +343,13 @@ class _LineFinder:
         return max((self._fit_of(change) for change in self._changed.changes), default=0.0)
 
     def _first_guard(self, method: str, is_condition: bool) -> Location | None:
-        """Return the learner's first guard; without one, the gap before the first line, where guards belong.
+        """Return the place of the learner's first guard; without one, the gap before the first line of code.
 
-        If both classes have the method, only its statements count. None if there are no statements.
+        If both classes have the method, only its statements count. None if there is no code.
 
         Args:
             method: name of the method; empty in functions.
-            is_condition: True if the condition of the guard is wrong: the line is that of its `if`.
+            is_condition: True if the condition of the guard is wrong: the line is that of an `if` directly around it.
         """
         is_shared = method in self._alignment.shared_methods
         statements = [s for s in self._learner if s.method == method] if is_shared else self._learner
@@ -358,7 +358,8 @@ class _LineFinder:
             conditions = (s for s in statements if s.kind == "If" and guard.node in s.node.body)  # type: ignore[attr-defined]
             found = next(conditions, guard) if is_condition else guard
             return Location(found.line)
-        first_line = next((s.line for s in statements if s.kind != "FunctionDef"), None)
+        is_class = any(s.method for s in statements)
+        first_line = next((s.line for s in statements if s.method or not is_class), None)
         return None if first_line is None else Location(first_line, side="before")
 
     def _last_return(self) -> Location | None:
@@ -375,9 +376,10 @@ class _LineFinder:
         If the last of these statements computes, the answer is the computing one that has most of the words that the
         change adds or removes. Else the answer is the `return` itself.
         """
-        last = next((i for i in reversed(range(len(self._learner))) if self._learner[i].is_return), None)
-        if last is None:
+        positions = [i for i, statement in enumerate(self._learner) if statement.is_return]
+        if not positions:
             return None
+        last = positions[-1]
         returning = self._learner[last]
         names_left = set(returning.names_passed_on)
         sources = []
@@ -389,9 +391,8 @@ class _LineFinder:
         computing = [s for s in sources if operators & _operators(s)]
         if not sources or sources[0] not in computing:
             return Location(returning.line)
-        return Location(
-            max(computing, key=lambda s: self._alignment.weight_of_changed(s, change.old, change.new)).line
-        )
+        best = max(computing, key=lambda s: self._alignment.weight_of_changed(s, change.old, change.new))
+        return Location(best.line)
 
     def _condition_of_step(self) -> Location | None:
         """Return the line of the learner's first `if` in a loop that decides whether `step()` is called; None without.
@@ -408,9 +409,8 @@ class _LineFinder:
     def _gap_at(self, start: int, end: int) -> Location | None:
         """Return the gap in the learner's program where the statements `start` to `end` - 1 of the aligned one belong.
 
-        It is before the learner's statement that follows. If there is none, or if it stands in another method than the
-        statement that precedes (then the end of a method is missing), it is after the preceding statement. None if
-        there is no statement on either side.
+        It is before the learner's statement that follows. If there is none, or if the statement that precedes is the
+        last of a method (`_leaves_method`), it is after that one. None if there is no statement on either side.
         """
         before, after = self._alignment.neighbours(start, end)
         if after is not None and (before is None or not self._leaves_method(before, after)):

@@ -57,8 +57,9 @@ def break_tie(found: FoundMistakes, trace: Trace, reference: Reference) -> list[
     """Return those of the combinations found that work most like the submission; several if they work alike.
 
     In a combination returned, one mistake may be made in another variant than in the one found: one that behaves alike
-    but works more like the submission. The list is empty if the programs of all combinations touch the model and the
-    submission does not. Scenarios are compared one after the other, until all combinations left make the same mistakes.
+    but works more like the submission. The list is empty if nothing was found, or if the programs of all combinations
+    touch the model and the submission does not. Scenarios are compared one after the other, until all combinations left
+    make the same mistakes.
 
     Args:
         found: combinations that explain the submission equally well.
@@ -153,10 +154,10 @@ def _work_fingerprint(run: Run) -> _WorkFingerprint:
 
     That need not be call 0: the first call of a class makes an object, in which nothing happens yet.
     """
-    first_call = min((e.call for e in run.events), default=0)
-    events = [e for e in run.events if e.call == first_call]
-    kinds = [e.kind for e in events]
-    batches = {e.batch for e in events if e.kind == "forward" and e.batch is not None}
+    first_call = min((event.call for event in run.events), default=0)
+    events = [event for event in run.events if event.call == first_call]
+    kinds = [event.kind for event in events]
+    batches = {event.batch for event in events if event.kind == "forward" and event.batch is not None}
     gradients_left = run.evidence.get("gradients_left")
     has_both = "step" in kinds and "backward" in kinds
     before_clip = frozenset(kinds[: kinds.index("clip")]) if "clip" in kinds else None
@@ -166,7 +167,7 @@ def _work_fingerprint(run: Run) -> _WorkFingerprint:
         calls_step="step" in kinds,
         step_precedes_backward=has_both and kinds.index("step") < kinds.index("backward"),
         kinds_before_clip=None if before_clip is None else before_clip & _KINDS_ORDERED_AGAINST_CLIP,
-        gradients_at_step=frozenset(e.gradients for e in run.events if e.kind == "step"),
+        gradients_at_step=frozenset(event.gradients for event in run.events if event.kind == "step"),
         leaves_gradients=gradients_left is not None and bool(gradients_left.any()),
         step_count=kinds.count("step"),
         backward_surplus=_backward_surplus(events, len(batches)),

@@ -6,6 +6,8 @@ place is in the other block.
 
 Example: both blocks of an `if scaler is not None: … else: …` call `backward` and `step`, but only the first clips in
 between. The clipping is missing before the `step` of the second.
+
+Which blocks are similar is decided in `TwinBlocks.missing_place`; tests are in `tests/judging/test_text_location.py`.
 """
 
 import ast
@@ -18,7 +20,8 @@ from grader.judging.statement_alignment import align
 from grader.submission.syntax import Definition, blocks, methods
 
 _MIN_LIKENESS = 0.5
-"""Two statements are partners only if their likeness (`_likeness`), from 0 to 1, is above this."""
+"""Two statements are alike if their likeness (`_likeness`), from 0 to 1, is above this: half of their words, so that
+a call with another object or argument still counts. Only statements that are alike are partners."""
 _MIN_PARTNERS = 2
 """Two blocks are similar if they have this many pairs of partners. One is enough if both belong to one compound
 statement, as the branches of an `if` do.
@@ -75,7 +78,8 @@ class TwinBlocks:
         """Return the place at which a block similar to the statement's own lacks it; None if no similar block does.
 
         Of several such blocks, the one with most partners counts, then the first. Only blocks of the same function or
-        method are compared, because two methods of a class do different things.
+        method are compared, because two methods of a class do different things, and of these only blocks that are not
+        inside each other.
 
         Args:
             statement: a statement of the definition. If it is alone in its block, the compound statement around it is
@@ -91,6 +95,7 @@ class TwinBlocks:
         best: MissingPlace | None = None
         most_partners = 0
         for other in self._blocks:
+            # True for `home` itself, too.
             is_around_or_inside = not home.all_statements.isdisjoint(other.all_statements)
             if is_around_or_inside or other.function is not home.function:
                 continue
@@ -119,7 +124,7 @@ class TwinBlocks:
 def _missing_place_in(
     other: _Block, home: _Block, position: int, partners: dict[int, int]
 ) -> MissingPlace | None:
-    """Return the place at which `other` lacks a statement of `home`; None if `other` has one like it.
+    """Return the place at which `other` lacks a statement of `home`; None if a statement of `other` is like it.
 
     Args:
         other: a block similar to `home`.

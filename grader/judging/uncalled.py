@@ -3,8 +3,8 @@
 Either its parentheses are missing (the line `opt.step` does nothing), or it stands behind a `return` or the like
 (`_LEAVING`) in the same block, so that its line is never reached. Such a program behaves as one with the known mistake
 that lacks the call. So `assess.py` calls `unmade_call` only for mistakes that explain the program; the card then points
-at the call and says why it is not made. Only the text is read. To add another reason why a call is not made: a search
-in `unmade_call`, and a case in `tests/judging/test_right_lines.py`.
+at the call, or at the `return` before it, and says why it is not made. Only the text is read. To add another reason why
+a call is not made: a search in `unmade_call`, and a case in `tests/judging/test_right_lines.py`.
 """
 
 import ast
@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import dropwhile
+from typing import NamedTuple
 
 from grader.course.course import Exercise
 from grader.judging.explain import ExplainedMistake
@@ -38,7 +39,7 @@ class UnmadeCall:
 
 
 def unmade_call(exercise: Exercise, mistake: ExplainedMistake, origin: Origin) -> UnmadeCall | None:
-    """Return a call in the learner's program that is never made, of a method whose call the mistake may lack.
+    """Return a call in the learner's definition that is never made, of a method whose call the mistake may lack.
 
     These are the methods that the solution calls in the lines that the mistake changes. A call without parentheses is
     returned rather than one that is never reached. None if there is neither.
@@ -60,23 +61,32 @@ def unmade_call(exercise: Exercise, mistake: ExplainedMistake, origin: Origin) -
         ):
             code = ast.unparse(node.value)
             return UnmadeCall(node.lineno, f"`{code}` 뒤에 괄호가 없어서 불리지 않았어요.")
-    for leaving, call in _calls_never_reached(definition):
-        if isinstance(call.func, ast.Attribute) and call.func.attr in methods:
-            word = _LEAVING[type(leaving)]
+    for unreached in _calls_never_reached(definition):
+        called = unreached.call.func
+        if isinstance(called, ast.Attribute) and called.attr in methods:
+            word = _LEAVING[type(unreached.leaving)]
             return UnmadeCall(
-                leaving.lineno,
-                f"`{ast.unparse(call)}` 줄이 `{word}` 뒤에 있어서 실행되지 않았어요.",
+                unreached.leaving.lineno,
+                f"`{ast.unparse(unreached.call)}` 줄이 `{word}` 뒤에 있어서 실행되지 않았어요.",
                 title=f"`{word}` 뒤에 있는 줄은 실행되지 않아요",
             )
     return None
 
 
-def _calls_never_reached(definition: Definition) -> Iterator[tuple[ast.stmt, ast.Call]]:
-    """Yield (statement, call) for each call that stands behind a statement of `_LEAVING` in the same block."""
+class _UnreachedCall(NamedTuple):
+    """A call behind a statement that leaves the block."""
+
+    leaving: ast.stmt
+    """The first statement of `_LEAVING` in the block."""
+    call: ast.Call
+
+
+def _calls_never_reached(definition: Definition) -> Iterator[_UnreachedCall]:
+    """Yield each call that stands behind a statement of `_LEAVING` in the same block."""
     for parent in ast.walk(definition):
         for block in (getattr(parent, name, None) for name in ("body", "orelse", "finalbody")):
             if not isinstance(block, list):  # no block, or the expression of a lambda or conditional
                 continue
             rest = [*dropwhile(lambda node: type(node) not in _LEAVING, block)]
-            for unreached in rest[1:]:
-                yield from ((rest[0], node) for node in ast.walk(unreached) if isinstance(node, ast.Call))
+            calls = (node for one in rest[1:] for node in ast.walk(one) if isinstance(node, ast.Call))
+            yield from (_UnreachedCall(rest[0], call) for call in calls)

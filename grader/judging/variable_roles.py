@@ -1,10 +1,11 @@
 """Match the learner's variables with the solution's that play the same role, by how they are set and used.
 
 Parameters are matched by name, then by position. All other variables, and parameters that this leaves over, are
-described by words (the table below). Two of them can be matched only if both get their values in the same way
-(`_Source`), and if they are alike enough (`_MIN_SCORE`): their words overlap, and the same spelling earns a bonus. The
-most alike pairs are matched first. Variables are described and matched twice: the first time the words mention only the
-matched parameters, the second time every variable matched the first time, so they tell more.
+described by words (the table below). Two of them can be matched only if there is a way (`_Source`) in which both get
+values, and if they are alike enough (`_MIN_SCORE`): the more words they share, the more alike they are, and the same
+spelling earns a bonus. The most alike pairs are matched first. Variables are described and matched twice: the first
+time the words mention only the matched parameters, the second time every variable matched the first time, so they tell
+more.
 
 Example: the solution has `total += loss.item() * len(xb)`, the learner `s += value.item()`. `s` is matched with
 `total` (target of `+=`) and `value` with `loss` (read by `.item`).
@@ -34,20 +35,22 @@ from typing import Literal, NamedTuple
 from grader.judging.variables import rename_variables, variable_name, variables_in
 from grader.submission.syntax import Definition, methods
 
+# Both numbers were set by hand, so that the lines of `tests/first_tries` and `tests/unlisted` are found.
 _SAME_SPELLING_BONUS = 0.35
 """Added to the likeness, which is from 0 to 1, of two variables with the same spelling."""
 _MIN_SCORE = 0.2
 """Two variables are matched only if their likeness and the bonus add up to at least this."""
 _MAX_CANDIDATES = 2
-"""Maximum number of the learner's variables that are returned for one of the solution's."""
+"""Maximum number of the learner's variables that are returned for one of the solution's; `translated_solution` tries no
+third."""
 
 Candidates = dict[str, list[str]]
 """By each of the solution's variables, at most `_MAX_CANDIDATES` of the learner's that are like it.
 
-For a matched variable, its match comes first, then the one most like it among the others. For any other, they are the
-most alike ones, the best first; each of them is the match of another variable. The list alone does not tell whether
-there is a match. It is empty if the learner has no variable that is like this one. Variables are named as
-`judging.variables` names them.
+For a matched variable, its match comes first, then the one most like it among the others; for a parameter that is
+matched by name or position, its match alone. For any other variable, they are the most alike ones, the best first; each
+is the match of another variable. The list is empty if the learner has no variable that is like this one. Variables are
+named as `judging.variables` names them.
 """
 _Matches = dict[str, str]
 """The learner's variable by the solution's."""
@@ -58,13 +61,20 @@ _Source = Literal["for", "with", "=", "parameter"]
 caller."""
 
 
+class _Pair(NamedTuple):
+    """Names of two variables that may play the same role."""
+
+    solution: str
+    learner: str
+
+
 class _Matching(NamedTuple):
     """What the two passes over a learner's definition and the solution's come to."""
 
     parameters: _Matches
     """Matches of the parameters that are matched by name or position."""
-    similar_pairs: list[tuple[str, str]]
-    """Pairs of similar variables other than these, the solution's and the learner's, the most alike first."""
+    similar_pairs: list[_Pair]
+    """Pairs of similar variables other than these, the most alike first; a variable may be in several."""
     matches: _Matches
     """All matches: those of `parameters`, then the pairs that were chosen."""
 
@@ -74,8 +84,8 @@ def candidates_by_variable(learner: Definition, solution: Definition) -> Candida
     matching = _match_in_two_passes(learner, solution)
     # Sorted, because a set has another order in each process.
     candidates: Candidates = {name: [] for name in sorted(variables_in(solution) - set(matching.parameters))}
-    for solution_name, learner_name in matching.similar_pairs:
-        candidates[solution_name].append(learner_name)
+    for pair in matching.similar_pairs:
+        candidates[pair.solution].append(pair.learner)
     for solution_name, learner_names in candidates.items():
         if solution_name in matching.matches:
             # Its match comes first, although the list may begin with one more like it that was matched elsewhere.
@@ -90,6 +100,13 @@ def match_by_variable(learner: Definition, solution: Definition) -> dict[str, st
     return _match_in_two_passes(learner, solution).matches
 
 
+def word_likeness(one: Counter[str], other: Counter[str]) -> float:
+    """Return the number of common words as a share of all words, from 0 to 1; 0 if there are no words."""
+    shared = (one & other).total()
+    total = one.total() + other.total() - shared
+    return shared / total if total else 0.0
+
+
 def _match_in_two_passes(learner: Definition, solution: Definition) -> _Matching:
     """Match parameters, then the most alike pairs of the other variables, then these again by words that tell more."""
     parameters = _match_parameters(learner, solution)
@@ -100,13 +117,6 @@ def _match_in_two_passes(learner: Definition, solution: Definition) -> _Matching
     return _Matching(parameters, pairs, _match_greedily(pairs, parameters))
 
 
-def word_likeness(one: Counter[str], other: Counter[str]) -> float:
-    """Return the number of common words as a share of all words, from 0 to 1; 0 if there are no words."""
-    shared = (one & other).total()
-    total = one.total() + other.total() - shared
-    return shared / total if total else 0.0
-
-
 def _match_parameters(learner: Definition, solution: Definition) -> _Matches:
     """Return the parameters' matches: the learner's parameter of the same name, else the one at the same position.
 
@@ -115,7 +125,7 @@ def _match_parameters(learner: Definition, solution: Definition) -> _Matches:
     the last match counts for both.
     """
     matches: _Matches = {}
-    learner_functions = {f.name: f for f in _functions(learner)}
+    learner_functions = {function.name: function for function in _functions(learner)}
     for function in _functions(solution):
         learner_function = learner_functions.get(function.name)
         if learner_function is None:
@@ -141,15 +151,13 @@ def _functions(node: Definition) -> Iterator[ast.FunctionDef]:
 def _parameter_names(function: ast.FunctionDef) -> list[str]:
     """Return the names of a function's parameters, without `*args` and `**kwargs`."""
     arguments = function.args
-    return [p.arg for p in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    return [parameter.arg for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
 
 
 def _similar_pairs(
     learner: Definition, solution: Definition, parameter_matches: _Matches, known_matches: _Matches
-) -> list[tuple[str, str]]:
-    """Return pairs of similar variables, the solution's and the learner's, the most alike first.
-
-    A variable may be in several pairs.
+) -> list[_Pair]:
+    """Return pairs of similar variables, the most alike first. A variable may be in several pairs.
 
     Args:
         learner: the learner's definition.
@@ -169,24 +177,24 @@ def _similar_pairs(
         (-_score(solution_name, learner_name, solution_words, learner_words), solution_name, learner_name)
         for solution_name in solution_names
         for learner_name in learner_names
-        # Only if both have a source in common: a loop variable plays no assigned variable's role.
+        # A loop variable plays no assigned variable's role.
         if solution_sources[solution_name] & learner_sources[learner_name]
     )
     return [
-        (solution_name, learner_name)
+        _Pair(solution_name, learner_name)
         for negative_score, solution_name, learner_name in scored
         if -negative_score >= _MIN_SCORE
     ]
 
 
-def _match_greedily(pairs: Sequence[tuple[str, str]], parameter_matches: _Matches) -> _Matches:
+def _match_greedily(pairs: Sequence[_Pair], parameter_matches: _Matches) -> _Matches:
     """Return the parameters' matches, and each pair in which neither variable is matched yet, in the pairs' order."""
     matches = dict(parameter_matches)
     taken = set(parameter_matches.values())
-    for solution_name, learner_name in pairs:
-        if solution_name not in matches and learner_name not in taken:
-            matches[solution_name] = learner_name
-            taken.add(learner_name)
+    for pair in pairs:
+        if pair.solution not in matches and pair.learner not in taken:
+            matches[pair.solution] = pair.learner
+            taken.add(pair.learner)
     return matches
 
 

@@ -2,7 +2,8 @@
 
 A variable is named `x`, or `self.x` if it is an attribute of the object. The comparison of texts (`variable_roles.py`,
 `compared_statements.py`, `inlined_helpers.py`), repairs and the clinic use these functions. Which variables correspond
-to each other is decided in `variable_roles.py`.
+to each other is decided in `variable_roles.py`. Another form of variable is read in `variable_name` and
+`_variable_set_by`, and written in `rename_variables`.
 """
 
 import ast

@@ -8,7 +8,7 @@ from grader.course.course import CourseError, Exercise
 from grader.course.reading import load_course
 from grader.grading.time_limit import time_limit
 from grader.notebook.microscopy.drawing import Code, html_picture, text_picture
-from grader.notebook.microscopy.look import View, views
+from grader.notebook.microscopy.look import View, as_taught, views
 from grader.notebook.microscopy.situations import NothingToSee
 from grader.notebook.seen_code import with_seen_code
 from grader.notebook.shown import Shown, message
@@ -52,7 +52,8 @@ def _views_and_code(
     own = inspect.unwrap(function)
     code = getattr(own, "__code__", None)
     program = Program({exercise.name: function}, code.co_filename if code is not None else "<?>")
-    return views(exercise, function, program, lambda: time_limit(seconds)), _numbered_lines(own)
+    found = views(exercise, function, program, lambda: time_limit(seconds))
+    return as_taught(found, exercise, load_course()), _numbered_lines(own)
 
 
 def _numbered_lines(function: Callable[..., Any]) -> Code:

@@ -6,8 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-_HANGUL = str.maketrans("ㅜㅗㅇㄱㅂ", "nhdrq")
-"""Characters that the same keys type on a Korean keyboard in Hangul mode."""
+_HANGUL = str.maketrans("ㅁㅠㅊㅇㄷㄹㅎㅗㅑㅓㅏㅣㅡㅜㅐㅔㅂㄱㄴㅅㅕㅍㅈㅌㅛㅋ", "abcdefghijklmnopqrstuvwxyz")
+"""What the same keys type on a Korean keyboard in Hangul mode -> the Latin letter on them."""
+
+
+def latin(typed: str) -> str:
+    """Return keys typed in Hangul mode as the Latin letters on them; anything else stays."""
+    return typed.translate(_HANGUL)
 
 
 @contextmanager
@@ -20,7 +25,7 @@ def pressed_keys() -> Iterator[Callable[[], str]]:
         yield lambda: ""
         return
     with _posix() if os.name == "posix" else _windows() as read:
-        yield lambda: read().lower().translate(_HANGUL)
+        yield lambda: latin(read().lower())
 
 
 @contextmanager
@@ -38,7 +43,7 @@ def _posix() -> Iterator[Callable[[], str]]:
         return os.read(terminal, 64).decode("utf-8", "ignore")
 
     try:
-        tty.setcbreak(terminal)
+        tty.setcbreak(terminal, termios.TCSADRAIN)  # the default drops the keys that were pressed before
         yield read
     finally:
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)

@@ -30,7 +30,6 @@ from grader.learner.next_section import next_exercise
 from grader.learner.progress import Progress
 from grader.learner.settings import as_chosen, repair_setting
 from grader.notebook.hints import next_hints
-from grader.notebook.terminal_keys import pressed_keys
 from grader.report.hint_ladder import without_clues
 from grader.report.plain_text import without_code_marks
 from grader.report.terminal_text import code_of
@@ -57,10 +56,19 @@ class CheckAbandonedError(KeyboardInterrupt):
     """
 
 
-def watch_file(file: Path, console: Console, names: Mapping[str, str] | None = None) -> None:
-    """Check the file, which exists, then those that follow it, until the learner quits. For `names`, see `OwnFile`."""
+def watch_file(
+    file: Path, console: Console, names: Mapping[str, str] | None, pressed: Callable[[], str]
+) -> None:
+    """Check the file, which exists, then those that follow it, until the learner quits.
+
+    Args:
+        file: the learner's file.
+        console: where the screen is drawn.
+        names: see `OwnFile`.
+        pressed: returns the keys pressed since its last call.
+    """
     following: Path | None = file
-    with _interruptible() as interrupted, pressed_keys() as pressed:
+    with _interruptible() as interrupted:
         while following is not None:
             watch = Watch(following, load_course(), console, names, pressed)
             following = _watched(watch, following, interrupted)

@@ -40,7 +40,7 @@ def clinic(
     Args:
         mended: the mended function; or the name of an exercise, to get cases of that one.
         line: number of the wrong line, to point it out instead of mending it.
-        symptom: letter of the symptom, together with `line`.
+        symptom: letter of the symptom, together with `line`; alone if the line was right before.
         answer: show the answer; the mistake then comes back soon.
         real: hand out bugs of public repositories.
         more: hand out new cases even if today's have all been seen.
@@ -48,7 +48,7 @@ def clinic(
     try:
         if callable(mended):
             return _handed_back(mended)
-        if answer or line is not None:
+        if answer or line is not None or symptom:
             visit = _state.open
             if visit is None:
                 return _said(_NOTHING_OPEN)
@@ -97,13 +97,13 @@ def _handed_back(function: Callable[..., Any]) -> Shown:
     if getattr(function, "__name__", "") not in names:
         return _said(f"지금 받아 둔 코드는 {names[0]}이에요. clinic({names[0]})을 실행해 주세요.")
     reply = visit.mended(judge_in_kernel(visit.case.exercise, function))
-    return _after(reply)
+    return _after(reply, "이 셀에서 더 고쳐 다시 실행하세요. 답을 보려면 `clinic(answer=True)`를 실행하세요.")
 
 
-def _after(reply: Answer) -> Shown:
-    """Show the reply; if the case is closed, say how the code is mended and how to get the next one."""
+def _after(reply: Answer, again: str = "") -> Shown:
+    """Show the reply; if the case is closed, say how the code is mended and how to get the next one, else `again`."""
     lines, over = reply.lines, reply.over
-    below = ["다음 코드를 받으려면 `clinic()`을 실행하세요."] if over else []
+    below = ["다음 코드를 받으려면 `clinic()`을 실행하세요."] if over else [again] if again else []
     if over:
         _state.open = None
     page = note_html(lines[1:], title=lines[0], code=reply.repair, below=below)
@@ -130,7 +130,7 @@ def _page(visit: Visit, head: list[str]) -> Shown:
         otherwise.append(f"고치지 않고 짚으려면 `{call}`를 실행하세요.")
     otherwise.append("답을 보려면 `clinic(answer=True)`를 실행하세요.")
     if visit.question is not None:
-        below.append(f"「{visit.question.scenario}」에서 처음 드러나는 증상은 무엇일까요?")
+        below.append(visit.question.text)
         choices = [f"{letter}: {text}" for letter, text in visit.question.choices.items()]
     numbered = "\n".join(f"{n:>3}  {text}" for n, text in enumerate(code.splitlines(), start=1))
     page = note_html(

@@ -59,7 +59,8 @@ def drill(exercise: str | Callable[..., Any] = FIRST) -> Shown:
     seconds = now - _started.pop(name)
     times = BestTimes()
     before = times.record(name, seconds)
-    lines = (result(seconds, before), recent_times(times.of[name]), set_aside_note(times))
+    again = f'한 번 더 하려면 `drill("{name}")`을 실행하세요.'
+    lines = (result(seconds, before), recent_times(times.of[name]), set_aside_note(times), again)
     return _under(" ".join(filter(None, lines)), shown, seconds)
 
 
@@ -86,5 +87,7 @@ def _under(line: str, shown: Shown, seconds: float | None = None) -> Shown:
     """Return what `check` shows, with the line above it; `seconds`, if given, stop the clock that JupyterLab shows."""
     stop = "" if seconds is None else f' data-hanstep-time="{seconds:.1f}"'
     return replace(
-        shown, html=f"<div{stop}>{note_html([line])}</div>{shown.html}", text=f"{line}\n{shown.text}"
+        shown,
+        html=f"<div{stop}>{note_html([line])}</div>{shown.html}",
+        text=f"{line.replace('`', '')}\n{shown.text}",
     )

@@ -4,6 +4,7 @@ import ast
 
 from grader.observe.wording import with_particle
 from grader.practice.case import Case
+from grader.practice.counter_evidence import about_line
 from grader.practice.culprits import Fault, lines_of_code
 from grader.report.plain_text import one_line
 
@@ -29,7 +30,7 @@ def on_wrong_line(case: Case, line: int, *, kind: bool) -> str:
     sentences = [_about(case, line), _direction(case.lines, line)]
     if kind:
         sentences.append(_KINDS[case.fault])
-    return " ".join([*sentences, "다시 골라 보세요."])
+    return " ".join(sentences)
 
 
 def _about(case: Case, line: int) -> str:
@@ -42,7 +43,8 @@ def _about(case: Case, line: int) -> str:
         return "import에는 틀린 것이 없어요."
     if line == tree.body[-1].lineno:
         return "함수의 이름과 인자는 맞아요." if not case.is_class else "클래스의 이름은 맞아요."
-    return f"{with_particle(f'`{one_line(code, _MOST_CODE)}`', '은/는')} 정답에도 있는 줄이에요."
+    told = f"{with_particle(f'`{one_line(code, _MOST_CODE)}`', '은/는')} 정답에도 있는 줄이에요."
+    return " ".join(filter(None, (told, about_line(case, line))))
 
 
 def _direction(lines: frozenset[int], line: int) -> str:

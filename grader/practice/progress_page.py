@@ -31,6 +31,8 @@ _MOST_TIMES = 3
 _WIDEST = 90
 
 
+_OPENS = "여는 명령: `{}`"
+"""What opens the clinic; in JupyterLab `practice.js` puts a button in its place."""
 RESET_STAYS = "되돌린 연습 문제 {}개를 다시 풀 수 있어요. XP와 업적, 넘어선 실수는 그대로 남아요."
 
 
@@ -46,6 +48,7 @@ def progress_html(content: Overview, practice: Sequence[str] = (), *, links: boo
         "progress.html.j2",
         o=content,
         practice=practice,
+        opens=_OPENS.format("clinic()"),
         section_of=section,
         links=links,
         kinds=KIND_NAMES,
@@ -65,7 +68,7 @@ def practice_lines(on: date, clinic: str) -> list[str]:
         clinic: what opens the clinic where the lines are read.
     """
     learner, course = Progress.load(), load_course()
-    lines = [line, f"여는 명령: {clinic}"] if (line := opening(on)) else []
+    lines = [line, _OPENS.format(clinic)] if (line := opening(on)) else []
     plan = today(learner, course, on)
     if not lines and plan.following is not None:
         lines.append(f"클리닉: {comes_back(plan.following, plan.coming)}")
@@ -102,7 +105,7 @@ def _blocks(content: Overview, practice: Sequence[str], width: int) -> Iterator[
         yield Padding(Text(describe(content.following)), (0, 0, 0, 5))
         yield Padding(Text("여는 명령: grader next", "dim"), (0, 0, 0, 5))
     for line in practice:
-        yield Padding(Text(line), (0, 0, 0, 5))
+        yield Padding(Text(without_code_marks(line)), (0, 0, 0, 5))
     yield Text()
     yield _lessons(content, width)
     if content.reset:

@@ -1,4 +1,8 @@
-"""Make the question on a broken function: which symptom does it have? Every choice was measured on a wrong program."""
+"""Make the question on a broken function: which symptom does it have? Every choice was measured on a wrong program.
+
+A choice that is not the answer is false of the function itself, and what was measured against it is kept beside it
+(`counter_evidence`).
+"""
 
 import math
 import random
@@ -8,11 +12,14 @@ from dataclasses import dataclass
 
 from grader.course.feedback import NO_EXCEPTION, UPDATE_COUNT, FirstDifference
 from grader.grading import SEED
-from grader.judging.compare_runs import find_difference
+from grader.judging.compare_runs import Difference, find_difference
 from grader.judging.first_difference import describe_first_difference
 from grader.judging.reference import Reference, cached_reference
-from grader.observe.wording import times, yes_or_no
+from grader.observe.play import Scenario
+from grader.observe.trace import Run
+from grader.observe.wording import ordinal, times, yes_or_no
 from grader.practice.case import Case
+from grader.practice.counter_evidence import against, difference_in
 
 _CHOICES = 4
 """Number of choices offered, if as many different symptoms are found."""
@@ -33,6 +40,38 @@ class Question:
     choices: dict[str, str]
     """Letter -> symptom in Korean."""
     answer: str
+    against: dict[str, str]
+    """Letter of each wrong choice -> Korean sentence on what was measured in the case's run and speaks against it."""
+
+    @property
+    def text(self) -> str:
+        """The question in Korean."""
+        return f"「{self.scenario}」에서 정답과 나란히 실행했어요. 이 코드에서 처음으로 다른 것은 무엇일까요?"
+
+
+@dataclass(frozen=True)
+class _Symptom:
+    """The first difference between a wrong program and the solution."""
+
+    found: Difference
+    first: FirstDifference
+
+    @property
+    def likeness(self) -> str:
+        """The symptom as one sentence by which two are compared (`_differ_in_words`)."""
+        return symptom_in_words(self.first)
+
+    @property
+    def text(self) -> str:
+        """The symptom as a choice that can be told from the others: it says what was right until then."""
+        update = self.first.update
+        if self.first.tensor is None or not update:
+            return self.likeness
+        if update == 1:
+            return "첫 번째 업데이트를 마쳤을 때 벌써 매개변수가 달라요"
+        return (
+            f"{ordinal(update - 1)} 업데이트까지는 매개변수가 같고, {ordinal(update)} 업데이트에서 달라져요"
+        )
 
 
 def question(case: Case, chance: random.Random) -> Question | None:
@@ -51,19 +90,35 @@ def question(case: Case, chance: random.Random) -> Question | None:
     right = _symptom(known, case.program, case.scenario)
     if right is None:
         return None
-    others: list[str] = []
+    own, solution = known.complete_run(case.program, case.scenario), known.solution_run(case.scenario)
+    scenario = case.exercise.driver[case.scenario]
+    others: list[_Symptom] = []
     for other in _others(known, case, chance):
-        if all(_differ_in_words(other, chosen) for chosen in (right, *others)):
+        there = _symptom_in(other.found.name, scenario, own, solution)
+        rivals = [
+            right,
+            *others,
+            *([there] if there is not None else []),
+        ]  # `there` is true, be it first or not
+        if all(_differ_in_words(other.likeness, rival.likeness) for rival in rivals):
             others.append(other)
         if len(others) == _CHOICES - 1:
             break
     if len(others) < _FEWEST - 1:
         return None
-    texts = [right, *others]
-    chance.shuffle(texts)
-    choices = dict(zip("abcd", texts, strict=False))
-    answer = next(letter for letter, text in choices.items() if text == right)
-    return Question(case.exercise.driver[case.scenario].title, choices, answer)
+    symptoms = [right, *others]
+    chance.shuffle(symptoms)
+    lettered = dict(zip("abcd", symptoms, strict=False))
+    return Question(
+        scenario.title,
+        {letter: symptom.text for letter, symptom in lettered.items()},
+        next(letter for letter, symptom in lettered.items() if symptom is right),
+        {
+            letter: against(symptom.found, scenario, own, solution)
+            for letter, symptom in lettered.items()
+            if symptom is not right
+        },
+    )
 
 
 def _differ_in_words(one: str, other: str) -> bool:
@@ -77,7 +132,7 @@ def _differ_in_words(one: str, other: str) -> bool:
     return _NUMBER.sub("", one) != _NUMBER.sub("", other) or (one != other and numbers <= _FIRST_TIMES)
 
 
-def _others(known: Reference, case: Case, chance: random.Random) -> Iterator[str]:
+def _others(known: Reference, case: Case, chance: random.Random) -> Iterator[_Symptom]:
     """Yield symptoms of other mistakes in the case's scenario, from one program for each distinct behaviour."""
     found = {
         known.behaviour(variant, case.scenario): variant
@@ -96,14 +151,22 @@ def _others(known: Reference, case: Case, chance: random.Random) -> Iterator[str
             yield symptom
 
 
-def _symptom(known: Reference, program: str, name: str) -> str | None:
-    """Return the first difference between a program and the solution as a sentence; None if they agree."""
+def _symptom(known: Reference, program: str, name: str) -> _Symptom | None:
+    """Return the first difference between a program and the solution; None if they agree."""
     scenario, solution = known.exercise.driver[name], known.solution_run(name)
     run = known.complete_run(program, name)
     found = find_difference(run, solution, scenario.atol)
-    return (
-        None if found is None else symptom_in_words(describe_first_difference(scenario, found, run, solution))
-    )
+    if found is None:
+        return None
+    return _Symptom(found, describe_first_difference(scenario, found, run, solution))
+
+
+def _symptom_in(name: str, scenario: Scenario, run: Run, solution: Run) -> _Symptom | None:
+    """Return the first difference in one array or fact; None if it agrees, or if no name is given."""
+    found = difference_in(name, run, solution, scenario.atol) if name else None
+    if found is None:
+        return None
+    return _Symptom(found, describe_first_difference(scenario, found, run, solution))
 
 
 def symptom_in_words(first: FirstDifference) -> str:

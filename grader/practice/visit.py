@@ -35,6 +35,8 @@ from grader.report.plain_text import one_line
 
 _ASKED, _AFTER_TRIES, _AT_ONCE = 1, 2, 3
 """FSRS ratings: again (the answer was asked for), hard (found after wrong tries), good (found at once)."""
+LINE_IS_RIGHT, SYMPTOM_IS_RIGHT = "줄은 맞았어요", "증상은 맞았어요"
+"""How a reply begins where only the other one was wrong; by these words `practice.js` keeps what was right chosen."""
 _BY_NAME = 3
 """Number of cases if an exercise is asked for by name."""
 
@@ -66,6 +68,10 @@ class Visit:
         """
         self.case, self.bug = case, bug
         self.question: Question | None = question(case, chance) if self.can_be_pointed_at else None
+        self.right_line: int | None = None
+        """The wrong line of the code, as soon as the learner has found it; then only the symptom is asked."""
+        self.right_symptom = False
+        """True as soon as the learner has found the symptom; then only the line is asked."""
         self._wrong = 0
         self._met = met
 
@@ -103,29 +109,43 @@ class Visit:
         self._wrong += 1
         return Answer(still_wrong(feedback), over=False)
 
-    def marked(self, line: object, letter: object = "") -> Answer:
+    def marked(self, line: object = None, letter: object = "") -> Answer:
         """Take the line and the symptom that the learner points out; what can be neither counts as no try.
 
-        Where no question about symptoms is asked, the line alone counts.
+        Where no question about symptoms is asked, the line alone counts. What was right before need not be told again.
         """
         letter = letter.strip().lower() if isinstance(letter, str) else letter
+        if line is None and self.right_line is not None:
+            line = self.right_line
+        if not letter and self.question is not None and self.right_symptom:
+            letter = self.question.answer
         if refused := self._refused(line, letter):
             return Answer((refused,), over=False)
-        right_line = line in self.case.lines
-        right_symptom = self.question is None or letter == self.question.answer
-        if right_line and right_symptom:
+        assert isinstance(line, int)  # anything else was refused
+        is_right_line = line in self.case.lines
+        is_right_symptom = self.question is None or letter == self.question.answer
+        if is_right_line and is_right_symptom:
             return self._close(_AFTER_TRIES if self._wrong else _AT_ONCE, "mark", "찾았어요!")
         self._wrong += 1
-        if right_line:
-            return Answer(("줄은 맞았어요. 증상은 그것이 아니에요. 다시 골라 보세요.",), over=False)
-        assert isinstance(line, int)  # anything else was refused
-        if self.question is None:
-            reply = f"{line}번째 줄 때문은 아니에요."
-        elif right_symptom:
-            reply = f"증상은 맞았어요. 그런데 {line}번째 줄 때문은 아니에요."
+        self.right_line = line if is_right_line else self.right_line
+        self.right_symptom = self.right_symptom or (self.question is not None and is_right_symptom)
+        about = "" if is_right_line else on_wrong_line(self.case, line, kind=self._wrong > 1)
+        against = self._against(str(letter))
+        if is_right_line:
+            lines = (f"{LINE_IS_RIGHT}. 증상은 {letter}가 아니에요.", against, "증상만 다시 골라 보세요.")
+        elif self.question is None:
+            lines = (f"{line}번째 줄 때문은 아니에요.", about, "다른 줄을 골라 보세요.")
+        elif is_right_symptom:
+            what = f"{SYMPTOM_IS_RIGHT}. 그런데 {line}번째 줄 때문은 아니에요."
+            lines = (what, about, "줄만 다시 골라 보세요.")
         else:
-            reply = f"{line}번째 줄도 아니고, 그 증상도 아니에요."
-        return Answer((reply, on_wrong_line(self.case, line, kind=self._wrong > 1)), over=False)
+            what = f"{line}번째 줄도 아니고, 증상 {letter}도 아니에요."
+            lines = (what, f"줄: {about}", f"증상: {against}", "둘 다 다시 골라 보세요.")
+        return Answer(lines, over=False)
+
+    def _against(self, letter: str) -> str:
+        """Return what the run says against a symptom; empty for the right one, and where none is asked."""
+        return "" if self.question is None else self.question.against.get(letter, "")
 
     def _refused(self, line: object, letter: object) -> str:
         """Return a Korean line on what is no line of the code, or no symptom to choose; empty if both are."""
@@ -133,7 +153,8 @@ class Visit:
             return "이 코드는 줄을 고르는 문제가 아니에요. 코드를 고쳐 주세요."
         last, letters = len(self.case.text.splitlines()), [*self.question.choices] if self.question else []
         if not isinstance(line, int) or isinstance(line, bool) or not 1 <= line <= last:
-            return f"줄 번호는 1부터 {last}까지의 정수로 적어 주세요 (받은 값: {one_line(repr(line), 60)})."
+            got = "" if line is None else f" (받은 값: {one_line(repr(line), 60)})"
+            return f"줄 번호는 1부터 {last}까지의 정수로 적어 주세요{got}."
         if letters and letter not in letters:
             wanted = f"증상은 {', '.join(letters)} 가운데 한 글자로 적어 주세요"
             return f"{wanted} (받은 값: {one_line(repr(letter), 60)})."

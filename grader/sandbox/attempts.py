@@ -2,7 +2,7 @@
 
 An attempt is a submission with a small edit. `judging/repair/search.py` makes such edits, asks for the run of each in
 some scenario (its `Runner` is `ExerciseAttempts` here), and compares the runs outside the sandbox. One child plays many
-attempts. A new child is forked for each exercise, and after an attempt that ended its child.
+attempts. A new one is forked for each exercise, and after a play that brought no answer.
 
 All attempts for one submission share a limited time, because each loads the whole program: if that takes 0.8 s, a
 search of 160 attempts takes two minutes for one exercise. The main limit is on processor time, so that which repair is
@@ -67,7 +67,7 @@ class AttemptLimits:
 
 
 class Attempts:
-    """Context manager in which the attempts of one submission are played; `for_exercise` returns who plays them."""
+    """Context manager in which the attempts of one submission are played; `for_exercise` returns what plays them."""
 
     def __init__(
         self,
@@ -117,12 +117,12 @@ class Attempts:
         """Execute `text` as a program of its own and return its run of one scenario.
 
         Returns:
-            The run; None if the play ended its child, if its trace was refused, or if the trace has only a
-            `load_failure`.
+            The run; None if the play brought no trace, or one that was refused or has no run of this scenario (then it
+            usually has a `load_failure`).
 
         Raises:
             AttemptsSpent: a limit is used up (see `_is_spent`).
-            SandboxUnavailable: the server does not start (any more).
+            SandboxUnavailable: no server starts, or a child cannot be isolated or cannot start CUDA.
         """
         started = time.monotonic()
         try:
@@ -141,7 +141,7 @@ class Attempts:
         """Play a scenario. If the play fails and this attempt may not be to blame, play it once more in a new child.
 
         Returns:
-            The bytes of the trace, not yet checked; None if the play ended its child.
+            The bytes of the trace, not yet checked; None if there was no answer.
 
         Raises:
             AttemptsSpent: as in `run`.
@@ -174,7 +174,7 @@ class Attempts:
         )
 
     def _play(self, exercise: str, text: str, scenario: str) -> bytes:
-        """Have the current child play a scenario, or a new one; send the text only if it is not loaded already."""
+        """Play a scenario in the current child, or in a new one if there is none; send the text unless it is loaded."""
         child = self._child or self._start_child()
         is_first = self._loaded_text is None
         source = None if text == self._loaded_text else text

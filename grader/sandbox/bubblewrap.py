@@ -1,9 +1,9 @@
 """Build the sandbox's bubblewrap command line, and find out whether bubblewrap works on this machine.
 
 Bubblewrap (`bwrap`) starts a program in new namespaces with a file system made of binds: files and folders of this
-machine that it shows inside. We bind only the operating system's programs and libraries, Python, its installed
-packages, the few parts of the grader that know no answers, and for CUDA the device files. Where a bound folder contains
-a folder with answers (this checkout, or an installed copy of the course), a mask covers the latter: an empty folder.
+machine that it shows inside. We bind what the operating system, Python and installed packages need, the few parts of
+the grader that know no answers, and for CUDA the device files. Where a bound folder contains a folder with answers
+(this checkout, or an installed copy of the course), a mask covers the latter: an empty folder.
 
 `server_process.py` starts the server by `bwrap_command`; `sandbox.py` and `cli/doctor.py` ask `probe` first. What the
 server sees and a child must not see, such as the server's /tmp, is hidden by `inside/isolation.py`. To show submissions
@@ -58,7 +58,8 @@ class Probe:
     remedy: str = ""
     """Shell command that may fix the problem; empty if none is known."""
     detail: str = ""
-    """Last line that the failed command printed, or the error that kept it from starting; may be empty."""
+    """Last line of the failed command's errors, or its exit status if there is none, or the error of running it; empty
+    if no command failed."""
 
 
 @functools.cache
@@ -164,9 +165,9 @@ def _system_arguments() -> list[str]:
 
 
 def _bound_paths() -> list[Path]:
-    """Return the paths that submissions may read, beside those of the operating system and our own code.
+    """Return the paths that are bound beside those of the operating system and our own code.
 
-    Folders with answers inside them are masked.
+    Folders with answers inside them are masked, and packages that submissions may not import.
     """
     return [*_interpreter_paths(), *package_folders()]
 
@@ -245,7 +246,7 @@ def _guessed_obstacle(detail: str) -> Probe:
     """Guess from this machine's settings why bubblewrap failed, and return that as the result of `probe`.
 
     Args:
-        detail: the last line that bubblewrap printed.
+        detail: see `Probe.detail`.
     """
     if _kernel_setting("kernel/apparmor_restrict_unprivileged_userns") == "1":
         # Ubuntu since 24.04. A profile of this name also replaces the stricter one of newer releases, which lets

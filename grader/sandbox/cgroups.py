@@ -4,7 +4,7 @@ A cgroup's limits also count memory that the kernel allocates for the sandbox's 
 To create cgroups, we need a parent cgroup that is delegated to us, that is, one in which we may create others:
 
     …/session.scope/            the parent, e.g. of `systemd-run --user --scope -p Delegate=yes grader grade …`;
-                                for root, the parent can be any cgroup
+                                root needs no delegation
         hanstep-main/           the grader and its workers
         hanstep-PID-xxxxxxxx/   one sandbox, with its limits; PID is the process that started it
 
@@ -156,8 +156,8 @@ def wrap_in_cgroup(command: Sequence[str], memory_bytes: int, resources: ExitSta
     parent = find_prepared_parent(own_cgroup())
     if parent is None:
         return [*command]
-    # Twice the threads that the server allows a child. So the server, which can report the reason, notices too many
-    # threads before the kernel refuses one.
+    # Twice the threads that the server allows a child, so that usually the server, which can report the reason, notices
+    # too many threads before the kernel refuses one.
     max_tasks = 2 * isolation.max_threads()
     try:
         cgroup = SandboxCgroup(parent, memory_bytes=_SERVER_BYTES + 2 * memory_bytes, max_tasks=max_tasks)
@@ -204,7 +204,7 @@ class SandboxCgroup:
     def close(self) -> None:
         """Kill the processes left in the cgroup and remove it.
 
-        If they are not gone after `_REMOVAL_SECONDS`, the cgroup stays. A later grader removes it when it calls
+        If they are not gone after `_REMOVAL_SECONDS`, the cgroup stays. A later grader tries again, in
         `enter_prepared_parent`.
         """
         with suppress(OSError):  # before Linux 5.14 there is no such file

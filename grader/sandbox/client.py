@@ -5,8 +5,8 @@ and drivers go in. The bytes of traces come out, which the caller has to read by
 `NoAnswer` is raised, with the status that tells why there is no trace.
 
 A child executes a submission, so nothing that it writes is trusted. Its bytes are counted, and a frame that does not
-answer the current request counts as forged. Only reports of suspicious acts may come before the answer. Nothing may
-follow the answer, because an honest child then waits for the next request.
+answer the current request counts as forged. Only reports of suspicious acts may come before the answer. Bytes right
+after the answer make the next request to play fail, because an honest child waits for that request.
 
 A child's processor time is limited in three ways, of which the first two are counted from outside the child:
 
@@ -103,7 +103,7 @@ class UnexpectedFrame(NoAnswer):
 
 
 class ServerGone(NoAnswer):
-    """Something outside killed the server, or the child's keeper. An isolated child can kill neither."""
+    """The server or the child's keeper was killed: from outside, or by a child that is not isolated."""
 
     def __init__(self) -> None:
         super().__init__("crashed")
@@ -111,11 +111,11 @@ class ServerGone(NoAnswer):
 
 @dataclass(frozen=True)
 class Limits:
-    """Resource limits of a child, which plays all exercises of a submission.
+    """Resource limits of a child.
 
-    Memory is limited for the child as a whole, everything else for each exercise anew. Executing a file, before its
-    exercises are played, has the limits of an exercise, counted anew for each file. `isolation.Bounds` tells the server
-    the memory and the processor time of the whole child; `_send` tells it the processor time of each request.
+    Memory is limited for its whole life, everything else anew for each request: to execute a file, or to play an
+    exercise or an attempt. `isolation.Bounds` tells the server the memory and the processor time of the whole child
+    (see the module); `_send` tells it the processor time of each request.
     """
 
     seconds: float = 20.0
@@ -214,7 +214,7 @@ class Child:
             ) from no_answer
 
     def load(self, source: str) -> None:
-        """Have the text of a file executed as a module. An exception that the text raises is reported by `play`.
+        """Have the text of a file executed as a module. Exceptions that it raises are left for `play` to report.
 
         Raises:
             NoAnswer: the child has ended, or must be closed.

@@ -33,13 +33,14 @@ _POLL_SECONDS = 0.002
 
 
 def can_fork(device: str) -> bool:
-    """Return True if a fork of this process can serve: on Linux, for the CPU, with one Python thread, without a GPU.
+    """Return True if a fork of this process can serve: on Linux, for the CPU, with one Python thread and no GPU in use.
 
     Another Python thread might hold a lock, which would stay locked for ever in the fork. Threads that torch's
     computations have started do no harm: the server computes with one thread (`server.py _warm`).
 
-    Where torch sees a GPU, a backward pass starts threads even on the CPU. If this process has run a backward pass
-    there, no fork of it can run one (https://github.com/pytorch/pytorch/wiki/Autograd-and-Fork).
+    A GPU counts as in use if this process has imported torch and torch sees one. There a backward pass starts threads
+    even on the CPU, and after one in this process no fork of it can run another
+    (https://github.com/pytorch/pytorch/wiki/Autograd-and-Fork).
 
     Args:
         device: device on which submissions will run, `cpu` or `cuda`.

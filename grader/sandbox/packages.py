@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
+from typing import NamedTuple
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
@@ -21,6 +22,14 @@ _COURSE_DISTRIBUTION = "hanstep"
 """Name of the course's own distribution (what pip calls a package)."""
 _LESSON_EXTRA = "frameworks"
 """Name of the extra, a group of optional dependencies, that lessons use."""
+
+
+class _Dependency(NamedTuple):
+    """A distribution that is needed."""
+
+    name: str
+    extras: frozenset[str]
+    """Names of the extras with which it is needed."""
 
 
 def undeclared_entries(site: Path, added_packages: Sequence[str] = ()) -> list[Path]:
@@ -58,15 +67,15 @@ def _is_importable(path: Path) -> bool:
 def _entries_with_dependencies(distribution: str) -> frozenset[str]:
     """Return the names of the files and folders that a distribution and all its dependencies put in `site-packages`."""
     course_extras = frozenset({_LESSON_EXTRA}) if distribution == _COURSE_DISTRIBUTION else frozenset()
-    pending: list[tuple[str, frozenset[str]]] = [(distribution, course_extras)]
-    seen: set[tuple[str, frozenset[str]]] = set()
+    pending = [_Dependency(distribution, course_extras)]
+    seen: set[_Dependency] = set()
     names: set[str] = set()
     while pending:
         spelled, extras = pending.pop()
         name = canonicalize_name(spelled)  # different spellings name the same distribution
-        if (name, extras) in seen:
+        if _Dependency(name, extras) in seen:
             continue
-        seen.add((name, extras))
+        seen.add(_Dependency(name, extras))
         try:
             installed = metadata.distribution(name)
         except metadata.PackageNotFoundError:
@@ -76,10 +85,8 @@ def _entries_with_dependencies(distribution: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def _dependencies(
-    distribution: metadata.Distribution, extras: frozenset[str]
-) -> list[tuple[str, frozenset[str]]]:
-    """Return the names of a distribution's dependencies on this machine, each with the extras that it is needed with.
+def _dependencies(distribution: metadata.Distribution, extras: frozenset[str]) -> list[_Dependency]:
+    """Return a distribution's dependencies on this machine.
 
     Args:
         distribution: metadata of an installed package.
@@ -92,11 +99,11 @@ def _dependencies(
         except InvalidRequirement:  # in an old package: `name>=1.*`
             name = re.match(r"[\w.-]+", line)
             if name is not None and "extra" not in line:
-                found.append((name[0], frozenset[str]()))
+                found.append(_Dependency(name[0], frozenset()))
             continue
         marker = requirement.marker
         if marker is None or any(marker.evaluate({"extra": extra}) for extra in ("", *extras)):
-            found.append((requirement.name, frozenset(requirement.extras)))
+            found.append(_Dependency(requirement.name, frozenset(requirement.extras)))
     return found
 
 

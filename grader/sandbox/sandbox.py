@@ -58,7 +58,7 @@ class Outcome:
     """The trace; None if there is none that can be read. There always is one with the status `ran`. With `memory`,
     there is one only if the code got an exception when the memory was used up, and was not killed."""
     seconds: float
-    """Wall time that the run took."""
+    """Wall time that the run took; 0.0 if the exercise was not played, or if the server was lost."""
     detail: str = ""
     """A few Korean words, or a signal's name, about why a run did not end well: `종료 코드 3`, `SIGSEGV`. May be empty.
 
@@ -110,7 +110,7 @@ class Sandbox:
         """Start the server without waiting until it is warm, so that several can warm up side by side.
 
         Args:
-            isolation: `bwrap` and `auto` isolate with bubblewrap; `none` only keeps the limits of resources.
+            isolation: `bwrap` and `auto` isolate with bubblewrap; `none` keeps only the limits that need no isolation.
             device: `cpu`, or `cuda` (then each child starts CUDA anew, because an initialized CUDA cannot be forked).
             limits: limits of the children that `run` uses; None: the default ones.
             lessons: names of the lessons' packages in `grader.exercises`.
@@ -183,7 +183,7 @@ class Sandbox:
             One outcome for each exercise, in the order of the jobs.
 
         Raises:
-            SandboxUnavailable: the server does not start (any more).
+            SandboxUnavailable: no server starts, or a child cannot be isolated or cannot start CUDA.
         """
         tasks = [_Task(job.source, exercise) for job in jobs for exercise in job.exercises]
         outcomes: list[Outcome] = []

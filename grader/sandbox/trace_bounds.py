@@ -8,7 +8,8 @@ texts are bounded elsewhere: `judging/first_difference.py fact_text` shortens fa
 `sandbox.py` and `attempts.py` read every trace by `read_bounded`. Example: an event at line 1,000,000,000 is refused
 with "an event out of range".
 
-To bound something new, add a constant with its reason, and a condition to the `_check_…` function for what it bounds.
+To bound something new, add a constant with its reason, a condition to the `_check_…` function for what it bounds, and a
+case to `tests/sandbox/test_trace_bounds.py`.
 """
 
 import numpy as np

@@ -16,6 +16,7 @@ from torch import Tensor
 from grader.scripts.places import Place
 from grader.scripts.things import (
     LoaderFacts,
+    Mixed,
     ModuleFacts,
     OptimizerFacts,
     ParameterFacts,
@@ -90,6 +91,8 @@ class ForwardRan(Event):
     changed by less than half of itself since. None if it is no such part, or came for the first time."""
     input_lasts: bool = False
     """The changed tensor, or the one that it is a part of, was changed by a forward before."""
+    mixed: tuple[Mixed, ...] = ()
+    """What mixes the positions of a sequence; of the first forwards that build a graph only."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -170,6 +173,8 @@ class BackwardRan(Event):
     """Shape of what the root is a sum of; empty if its last operation is something else."""
     left: frozenset[int] = frozenset()
     """Parameters without an optimizer that were changed since the last backward, and whose gradient still lay there."""
+    pulls_baseline: bool = False
+    """A policy's log-probabilities times an advantage train the value in it; the first backwards of a line only."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -196,6 +201,15 @@ class PartWithoutGrad(Event):
     """Within a forward that builds a graph a part ran without gradients."""
 
     parameters: frozenset[int]
+    kind: str = ""
+    live_parts: int = 0
+    """Its own parts that are sensitive to the mode and stand in training mode."""
+    live_drops: int = 0
+    """Dropout layers among them."""
+    weights: float = 0.0
+    """A sum of some of its weights."""
+    shape: tuple[int, ...] = ()
+    """Shape of its output."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -206,6 +220,19 @@ class SequenceRan(Event):
     shape: tuple[int, ...]
     built: Place | None
     forward: int  # serial of the outermost forward
+
+
+@dataclass(kw_only=True, slots=True)
+class AxesSwapped(Event):
+    """The script's `view` or `reshape` gave a tensor the sizes that it had, in another order; or those of heads.
+
+    Only the first ones of a line are kept.
+    """
+
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    in_training: bool
+    """Within a forward that builds a graph."""
 
 
 @dataclass(kw_only=True, slots=True)

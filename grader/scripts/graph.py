@@ -22,7 +22,7 @@ _FORWARD, _KEPT = "hanstep.forward", "hanstep.kept"
 _MOST_FORWARDS, _NEAR_ROOT, _MOST_SCALARS = 4, 8, 32
 _TERMS = ("Add", "Sub", "Mul", "Div", "Neg", "Mean", "Sum", "Sqrt")
 """Operations between a loss and the differences that its terms are made of."""
-_LOOKED_THROUGH = (
+LOOKED_THROUGH = (
     *("View", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Permute", "T", "Alias", "Slice", "Select"),
     *("Clone", "ToCopy", "Expand", "Contiguous"),
 )
@@ -123,7 +123,7 @@ def producers(tensor: Tensor, most: int = 4) -> tuple[Producer, ...]:
     found = []
     for node in _chain(tensor, 16):
         name = operation(node)
-        if name in _LOOKED_THROUGH:
+        if name in LOOKED_THROUGH:
             continue
         mark = node.metadata.get(_MARK)
         found.append(Producer(name, mark if isinstance(mark, Place) else None))

@@ -62,6 +62,7 @@ _SCHEDULERS = (
     *("LRScheduler", "ReduceLROnPlateau", "SequentialLR", "ChainedScheduler"),
     *("CosineAnnealingWarmRestarts",),
 )
+_HOOKS = ("forward_hook", "forward_pre_hook", "full_backward_hook", "full_backward_pre_hook")
 _SCALER = ("scale", "unscale_", "step", "update")
 
 TABLE: tuple[tuple[str, str, str], ...] = (
@@ -90,6 +91,7 @@ TABLE: tuple[tuple[str, str, str], ...] = (
     ("torch.optim.lr_scheduler:LRScheduler", "load_state_dict", "state_loaded"),
     *(("torch.nn.functional", name, "loss_computed") for name in _LOSSES),
     ("torch.nn.functional", "kl_div", "divergence_computed"),
+    ("torch.nn.functional", "scaled_dot_product_attention", "attended"),
     *(("torch", name, "squashed") for name in _SQUASHING),
     *(("torch:Tensor", name, "squashed") for name in _SQUASHING),
     *(("torch:Tensor", name, "flattened") for name in ("reshape", "view", "flatten", "ravel")),
@@ -109,6 +111,8 @@ TABLE: tuple[tuple[str, str, str], ...] = (
     ("torch", "load", "file_loaded"),
     ("copy", "deepcopy", "copied"),
     ("torch.nn:Module", "requires_grad", "flag_set"),
+    *(("torch.nn:Module", f"register_{name}", "hooked") for name in _HOOKS),
+    *(("torch:Tensor", f"register_{name}", "hooked") for name in ("hook", "post_accumulate_grad_hook")),
 )
 """Owner (a module, or module:class), attribute, and the handler that is called in its place.
 
@@ -118,7 +122,7 @@ What no release of torch has, an attribute that is often mistaken for one, is ob
 LATE = frozenset(
     {
         *("state_loaded", "file_loaded", "scheduler_built", "scheduled", "flag_set", "went_on"),
-        "divergence_computed",
+        *("divergence_computed", "hooked", "optimizer_built", "module_built"),
     }
 )
 """Handlers that go on after the watch: they are called seldom or cost little, and what they see needs no update."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from grader.scripts.facts import Event
+from grader.scripts.places import Place
 from grader.scripts.things import FirstStep
 
 
@@ -52,6 +53,20 @@ class FileLoaded(Event):
     """`torch.load` was called."""
 
     keys: tuple[str, ...]
+
+
+@dataclass(kw_only=True, slots=True)
+class HookAdded(Event):
+    """A line registered a hook while hooks of it, from before some training, still hung on the same thing."""
+
+    owner: str
+    """Class of what it hangs on."""
+    function: Place
+    """Where the hook is defined."""
+    living: int
+    """How many of the earlier ones were still there."""
+    shared: bool
+    """They hold the very things that the new one holds."""
 
 
 @dataclass(kw_only=True, slots=True)

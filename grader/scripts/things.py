@@ -13,6 +13,15 @@ class Producer:
     place: Place | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Mixed:
+    """An operation that mixes the positions of a sequence of some length; `open`: also with later ones."""
+
+    place: Place | None
+    length: int
+    open: bool
+
+
 @dataclass(slots=True)
 class ParameterFacts:
     """A tensor that gets gradients, or that is `frozen` when the watch ends."""

@@ -53,6 +53,8 @@ class Watch:
         """By id of a module: the learner's lines that led to its construction, innermost first."""
         self.at_end: list[Callable[[], None]] = []
         """What observers still want to look at when the watch ends."""
+        self.stage_began: Callable[[Any], None] = lambda optimizer: None
+        """Called with an optimizer that is built after the watch."""
         self.hook_steps: Callable[[], None] = lambda: None
         """Calls `went_on` of an observer before every step from then on."""
         self._samples: dict[int, Tensor] = {}

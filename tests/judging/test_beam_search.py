@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from grader.judging.beam_search import BeamSearch
 from grader.judging.edits import MistakeVariant
 from tests.judging.examined import COURSE
@@ -46,6 +48,14 @@ class Oracle:
         return groups
 
 
+class CountingOracle(Oracle):
+    """Charges a play for every question."""
+
+    def acting_subset_agrees(self, mistakes: Iterable[MistakeVariant], scenario: str) -> bool:
+        self.charged_plays += 1
+        return super().acting_subset_agrees(mistakes, scenario)
+
+
 def found(behaviours: _Behaviours, agreeing: Mapping[str, set[MistakeVariant]]) -> list[set[MistakeVariant]]:
     variants = [FIRST, PARTNER, SECOND, IDLE]
     reference: Any = SimpleNamespace(
@@ -67,3 +77,15 @@ def test_scenarios_in_which_no_pair_exists_leave_the_pairs_of_others() -> None:
     lonely = {name: {IDLE: 1} for name in ("a", "b", "c")}
     behaviours = {**lonely, "sgd": {FIRST: 1, PARTNER: 2}}
     assert {FIRST, PARTNER} in found(behaviours, {"sgd": {FIRST, PARTNER}})
+
+
+def test_plays_of_single_mistakes_do_not_count_against_the_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grader.judging.beam_search._MAX_PLAYS_WITHOUT_SUCCESS", 1)
+    behaviours = {"sgd": {FIRST: 1}}
+    reference: Any = SimpleNamespace(
+        variants=[FIRST], behaviour=lambda variant, scenario: behaviours[scenario].get(variant, 0)
+    )
+    oracle: Any = CountingOracle(behaviours, {"sgd": {FIRST}})
+    search = BeamSearch(reference, oracle, ["sgd"])
+    assert search.variants_agreeing_alone([FIRST]) == [FIRST]
+    assert [set(one.mistakes) for one in search.search([FIRST], may_leave_unexplained=False)] == [{FIRST}]

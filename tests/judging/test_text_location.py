@@ -190,11 +190,20 @@ def test_a_missing_check_belongs_to_its_own_method() -> None:
     assert locate_in_text(CHECKED, wrong, learner, "C") == Location(3, side="before")
 
 
+def test_a_missing_check_belongs_before_an_inner_function() -> None:
+    solution = "def f(xs):\n    if not xs:\n        raise ValueError\n    return sorted(xs)\n"
+    wrong = "def f(xs):\n    return sorted(xs)\n"
+    learner = "def f(xs):\n    def key(x):\n        return x\n    return sorted(xs, key=key)\n"
+    assert locate_in_text(solution, wrong, learner, "f") == Location(2, side="before")
+
+
 def test_a_line_to_look_at_stands_in_the_solution() -> None:
     assert is_line_of(LOOP, "for xb, yb in batches:")
     assert is_line_of(LOOP, "return state")
     assert not is_line_of(LOOP, "return total")
     assert not is_line_of(LOOP, "return (")
+    assert not is_line_of(LOOP, "# return state")
+    assert is_line_of("def f(count):\n    count = count + 1\n    return count\n", "count = count + 1")
 
 
 def test_a_wrong_value_without_a_line_like_it_is_where_it_is_returned() -> None:

@@ -69,7 +69,7 @@ def test_a_value_is_called_right_only_if_it_is() -> None:
     assert "값은 맞지만" in told["returns-tensor",][0]
     both = " ".join(told["softmax-before-loss", "returns-tensor"])
     assert "값은 맞지만" not in both
-    assert "텐서에 계산 그래프가 붙어 있으면" in both, "what the code does is told all the same"
+    assert "손실에서 숫자를 꺼내지 않았어요" in both, "what the code does is told all the same"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import torch
 from grader.course.reading import load_course
 from grader.judging.reference import cached_reference
 from grader.notebook.microscopy.compare import Side, mixture
-from grader.notebook.microscopy.look import View, _solution, views
+from grader.notebook.microscopy.look import View, _solution, as_taught, views
 from grader.notebook.microscopy.situations import (
     CLIPPED,
     NAMES,
@@ -214,6 +214,34 @@ def test_sam_looks_at_two_places_and_amp_at_two_scales() -> None:
 def _of_solution(name: str) -> list[View]:
     solution = _solution(COURSE.exercise(name).lesson)
     return views(COURSE.exercise(name), solution.names[name], solution)
+
+
+# ---- optimizers that are not explained yet ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("exercise", "names"),
+    [
+        ("train_step", ["SGD"]),
+        ("accumulate", ["SGD", CLIPPED]),
+        ("fit", ["SGD", "모멘텀"]),
+        ("amp_step", ["SGD", "모멘텀", "AdamW", CLIPPED]),
+    ],
+)
+def test_an_optimizer_is_shown_from_the_part_on_that_explains_it(exercise: str, names: list[str]) -> None:
+    """Momentum and AdamW stood as tabs over the first function of the course."""
+    found = as_taught(_of_solution(exercise), COURSE.exercise(exercise), COURSE)
+    assert [one.name for one in found] == names
+
+
+def test_one_that_is_not_explained_yet_is_shown_if_nothing_else_tells() -> None:
+    only_adamw = HEAD + "    if opt.__class__.__name__ == 'AdamW':\n        return 0.0\n" + RIGHT
+    exercise = COURSE.exercise("train_step")
+    assert [one.name for one in as_taught(looked(only_adamw), exercise, COURSE)] == [
+        "SGD",
+        "AdamW (7편에서 배워요)",
+    ]
+    assert [one.name for one in as_taught(looked(FORGETS), exercise, COURSE)] == ["SGD"]
 
 
 # ---- a function that only adds gradients ------------------------------------------------------------------

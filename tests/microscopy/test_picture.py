@@ -77,7 +77,7 @@ def test_it_opens_where_the_programs_part() -> None:
     assert shown.text.startswith(
         "현미경: train_step_extras (클리핑)\n첫 번째 업데이트에 들어간 그레이디언트가 달라요"
     )
-    assert '"first":3' in shown.html
+    assert '"first":1' in shown.html
 
 
 def test_what_a_sanitizer_leaves_can_be_read() -> None:

@@ -7,8 +7,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from grader import microscope
+from grader.notebook.microscopy.drawing import html_picture
 from tests.browser import running_browser
-from tests.microscopy.programs import FORGETS, HEAD, RIGHT, loaded
+from tests.microscopy.programs import FORGETS, HEAD, RIGHT, loaded, looked
 
 pytestmark = [pytest.mark.full, pytest.mark.browser]
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
@@ -27,12 +28,21 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def opened(browser: Any) -> Iterator[Opened]:
-    """A page with the microscope on it; whatever goes wrong in its script, or to the network, fails the test."""
+    """A page with the microscope on it; whatever goes wrong in its script, or to the network, fails the test.
+
+    With `every`, optimizers that the course explains later are on it, too.
+    """
     contexts = []
     wrong: list[str] = []
 
     def opened(
-        source: str = FORGETS, *, width: int = 1280, scheme: str = "light", copies: int = 1, **more: Any
+        source: str = FORGETS,
+        *,
+        width: int = 1280,
+        scheme: str = "light",
+        copies: int = 1,
+        every: bool = False,
+        **more: Any,
     ) -> Any:
         contexts.append(browser.new_context(viewport={"width": width, "height": 900}, **more))
         page = contexts[-1].new_page()
@@ -40,7 +50,8 @@ def opened(browser: Any) -> Iterator[Opened]:
         page.on("console", lambda message: message.type == "error" and wrong.append(message.text))
         page.on("request", lambda request: request.url.startswith("http") and wrong.append(request.url))
         back, ink = PAINT[scheme]
-        html = microscope(loaded(source)[0]).html * copies
+        html = html_picture("train_step", looked(source), []) if every else microscope(loaded(source)[0]).html
+        html *= copies
         page.set_content(PAGE.format(html=html, back=back, ink=ink, scheme=scheme))
         return page
 
@@ -77,7 +88,7 @@ def test_it_opens_where_the_old_gradient_is_added_to(opened: Opened) -> None:
 
 
 def test_keys_and_buttons_scrub(opened: Opened) -> None:
-    page = opened()
+    page = opened(every=True)
     page.locator(".hsm-app input[type=range]").focus()
     page.keyboard.press("Home")
     assert now(page).startswith("1/10, 첫 번째 호출")
@@ -138,7 +149,7 @@ def test_equal_sides_are_one(opened: Opened) -> None:
 
 def test_on_a_phone_in_jupyterlab_nothing_is_cut(opened: Opened) -> None:
     """JupyterLab leaves some 240 pixels: code scrolled in a box of its own, headings broke as `.gr/ad`."""
-    page = opened(width=264)
+    page = opened(width=264, every=True)
     page.get_by_role("button", name="AdamW").click()
     for cut in (".hsm-code", ".hsm-box", ".hsm-side"):
         sizes = page.eval_on_selector_all(

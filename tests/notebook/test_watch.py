@@ -69,6 +69,14 @@ class Terminal:
                 return screen
         raise AssertionError(f"not seen: {texts}\n{self.screen()}")
 
+    def seen(self, text: str, seconds: float = 60) -> None:
+        """Wait until the text has been written."""
+        deadline = time.monotonic() + seconds
+        while text not in self._screens:
+            assert time.monotonic() < deadline, self.screen()
+            if select.select([self._ours], [], [], 0.05)[0]:
+                self._screens += os.read(self._ours, 65_536).decode("utf-8", "replace")
+
     def checking(self, seconds: float = 30) -> None:
         """Wait until a check has run for a while."""
         deadline, seen = time.monotonic() + seconds, 0
@@ -162,6 +170,19 @@ def test_a_session(file: Path, terminal: Terminal) -> None:
     terminal.checking()
     terminal.press("q")
     assert terminal.process.wait(timeout=5) == 0
+
+
+def test_keys_pressed_while_it_loads_are_followed(terminal: Terminal) -> None:
+    """It said nothing for the seconds that PyTorch takes, and dropped what was pressed meanwhile."""
+    terminal.seen("PyTorch를 불러오는 중이에요")
+    terminal.press("h")
+    assert "힌트 1/" in terminal.until("(train_step_extras)", "힌트 1/")
+
+
+def test_q_ends_it_while_it_loads(terminal: Terminal) -> None:
+    terminal.seen("PyTorch를 불러오는 중이에요")
+    terminal.press("ㅂ")
+    assert terminal.process.wait(timeout=30) == 0
 
 
 def test_ctrl_c_ends_it_and_leaves_the_terminal_as_it_was(file: Path, terminal: Terminal) -> None:

@@ -15,6 +15,7 @@ from grader.judging.solution import exercise_source
 from grader.observe.play import play_scenario
 from grader.observe.program import load_program
 from grader.practice.case import Case, draw, draw_pair, is_short
+from grader.practice.counter_evidence import about_line
 from grader.practice.disguise import disguised, free_names, other_names, with_name
 from grader.practice.symptoms import _differ_in_words, question
 from tests.judging.examined import BY_COMMAND
@@ -163,8 +164,10 @@ def test_a_question_has_one_right_answer(drawn: list[Case]) -> None:
     chance = random.Random(5)
     asked = [(case, question(case, chance)) for case in drawn[::6] if len(case.mistakes) == 1]
     told = [(case, one) for case, one in asked if one is not None]
-    assert len(told) > len(asked) * 2 / 3  # 27 of 31 when this was written
-    for _, one in told:
+    assert len(told) > len(asked) * 3 / 5  # 22 of 34 when this was written
+    for case, one in told:
+        assert {*one.against, one.answer} == {*one.choices}
+        assert all(one.against.values()), case.text
         assert len(one.choices) >= 3
         assert len(set(one.choices.values())) == len(one.choices)
         assert one.answer in one.choices
@@ -181,6 +184,56 @@ def test_the_right_symptom_is_the_cases_own() -> None:
         one.choices[one.answer]
         == "매개변수가 올바른 코드에서는 5번 움직이는데, 이 코드에서는 한 번도 움직이지 않아요"
     )
+
+
+def test_what_speaks_against_a_symptom_was_measured() -> None:
+    """A wrong symptom was refused without a reason: whether the first or the second update was meant stayed open."""
+    case = draw(load_course().exercise("accumulate"), ["missing-zero-grad-after-step"], random.Random(0))
+    assert case is not None
+    one = question(case, random.Random(1))
+    assert one is not None
+    assert "첫 번째 업데이트까지는 매개변수가 같고, 두 번째 업데이트에서 달라져요" in one.choices[one.answer]
+    found = {text: one.against[letter] for letter, text in one.choices.items() if letter in one.against}
+    too_early = found["첫 번째 업데이트를 마쳤을 때 벌써 매개변수가 달라요"]
+    assert re.fullmatch(
+        r"첫 번째 업데이트를 마쳤을 때의 매개변수는 정답과 같아요\. 예: `\S+`[은는] 둘 다 -?\d\S+\.",
+        too_early,
+    )
+    assert all(re.search(r"\d|번째", told) for told in found.values())
+
+
+def test_no_choice_beside_the_answer_is_true_too(drawn: list[Case]) -> None:
+    """The update and the returned loss both differed, and only one of them counted as right."""
+    for case in drawn[1::8]:
+        one = question(case, random.Random(4))
+        for told in one.against.values() if one is not None else ():
+            same = re.search(r": 이 코드 (.+), 정답 (.+)\.$", told)
+            assert same is None or same[1] != same[2]
+            assert "이 코드 None" not in told or "정답 None" not in told
+
+
+@pytest.mark.parametrize(
+    ("exercise", "mistake", "code", "told"),
+    [
+        (
+            "train_step",
+            "loss-times-batch-size",
+            "opt.zero_grad()",
+            "이 줄은 5번 실행됐고, 정답에서도 5번이에요.",
+        ),
+        ("train_step", "loss-times-batch-size", "= model(xb)", "이 줄이 처음 만든"),
+        ("accumulate", "backward-last-only", "opt.step()", "이 줄은 2번 실행됐고, 정답에서도 2번이에요."),
+    ],
+)
+def test_a_line_that_is_not_to_blame_is_cleared_by_what_it_did(
+    exercise: str, mistake: str, code: str, told: str
+) -> None:
+    case = draw(load_course().exercise(exercise), [mistake], random.Random(2))
+    assert case is not None
+    line = next(n for n, text in enumerate(case.text.splitlines(), start=1) if code in text)
+    assert told in about_line(case, line)
+    assert about_line(case, min(case.lines)) == "", "no line that is to blame is cleared"
+    assert about_line(case, 1) == "", "imports run before anything is watched"
 
 
 def test_a_question_can_be_answered_by_thinking(drawn: list[Case]) -> None:

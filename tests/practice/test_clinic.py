@@ -103,12 +103,46 @@ def test_a_line_and_a_symptom() -> None:
             break
     assert visit.question is not None
     other = next(letter for letter in visit.question.choices if letter != visit.question.answer)
-    assert "줄도 아니고, 그 증상도 아니에요" in clinic(line=1, symptom=other).text
-    assert "증상은 맞았어요" in clinic(line=1, symptom=visit.question.answer).text
+    assert f"줄도 아니고, 증상 {other}도 아니에요" in clinic(line=1, symptom=other).text
     line = min(visit.case.lines)
-    assert "줄은 맞았어요" in clinic(line=line, symptom=other).text
-    assert clinic(line=line, symptom=visit.question.answer.upper()).text.startswith("찾았어요!")
+    refused = clinic(line=line, symptom=other).text
+    assert refused.startswith(f"줄은 맞았어요. 증상은 {other}가 아니에요.")
+    assert visit.question.against[other] in refused
+    assert refused.endswith("증상만 다시 골라 보세요.")
+    assert visit.question.against[other] in clinic(symptom=other).text, "the line need not be told again"
+    assert clinic(symptom=visit.question.answer.upper()).text.startswith("찾았어요!")
     assert kept() == [(f"train_step/{visit.case.mistakes[0].id}", 2)]
+
+
+def test_what_was_right_is_not_asked_again() -> None:
+    visit = None
+    while visit is None or visit.question is None:
+        clinic("train_step")
+        visit = clinic_cell._state.open
+        assert visit is not None
+    told = clinic(line=1, symptom=visit.question.answer).text
+    assert told.startswith("증상은 맞았어요")
+    assert told.endswith("줄만 다시 골라 보세요.")
+    assert clinic(line=min(visit.case.lines)).text.startswith("찾았어요!")
+
+
+def test_what_was_right_is_not_asked_again_in_a_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What can be no symptom is told with those that can; a Hangul keyboard types 「ㅁ」 for a."""
+    case = draw(load_course().exercise("train_step"), ["detached-loss"], random.Random(1))
+    assert case is not None
+    visit = Visit(case, random.Random(1))
+    assert visit.question is not None
+    other, right = next(iter(visit.question.against)), visit.question.answer
+    hangul = dict(zip("abcdm", "ㅁㅠㅊㅇㅡ", strict=True))
+    typed(monkeypatch, hangul["m"], str(min(case.lines)), "첫 번째", hangul[other], hangul[right])
+    _go_through(visit, tmp_path)
+    said = capsys.readouterr().out
+    assert "'첫 번째': 고를 수 있는 것은 a, b, c" in said
+    assert visit.question.against[other] in said.replace("\n", " ").replace("  ", " ") or "예외 없이" in said
+    assert said.count("틀린 줄은 어느 것일까요?") == 1
+    assert "찾았어요!" in said
 
 
 @pytest.mark.parametrize(
@@ -239,9 +273,11 @@ def test_leaving_in_the_middle_keeps_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    typed(monkeypatch, "m", "ten", "16", "q")
+    typed(monkeypatch, "m", "ten", "q", "16", "q")
     assert run(["clinic", "accumulate"]) == 0
     said = capsys.readouterr().out
+    assert "'ten': 고를 수 있는 것은 4, 15" in said
+    assert "고르지 않았어요" in said
     assert "'16'이라는 키는 없어요" in said
     assert "푼 것으로 세지 않았어요" in said
     assert kept() == []
@@ -428,7 +464,7 @@ def test_after_its_story_a_real_bug_asks_for_the_line(
     typed(monkeypatch, "q")
     _go_through(visit, tmp_path)
     said = capsys.readouterr().out
-    assert said.index("편집기에서 고칠 파일") < said.index("틀린 줄을 찾았으면 m을 누르고 그 줄을 고르세요.")
+    assert said.index("편집기에서 고칠 파일") < said.index("틀린 줄을 찾았으면 m을 쓰고 Enter를 누르세요.")
 
 
 def test_a_real_bug_and_its_story(

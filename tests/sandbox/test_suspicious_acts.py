@@ -41,6 +41,7 @@ HONEST = [
     "__import__('dataclasses').make_dataclass('C', ['x'])(x=1)",
     "__import__('sys').audit('object.__getattr__', 1)",
     "__import__('sys').audit('object.__getattr__', 1, [])",
+    "__import__('sys').audit('object.__setattr__', 1)",
 ]
 HELPER = """
 def frame_of_an_error():

@@ -91,6 +91,9 @@ def test_korean_and_english_find_the_same(opened: Opened) -> None:
         "Gradient  Accumulation",
         "기울기를 누적",
         "기울기누적",
+        "기울기 누적을",
+        "기울기 누적이란",
+        "기울기누적하기",
         "그레이디언트 누적",
     ):
         query.fill(other)
@@ -115,7 +118,7 @@ def test_korean_and_english_find_the_same(opened: Opened) -> None:
         ("ZeroGrad", f"{LESSONS[0].name}/"),
         ("optimizer.zero_grad()", f"{LESSONS[0].name}/"),
         ("warm-up", "glossary.html#term-warmup"),
-        ("학습률 예열", f"{LESSONS[1].name}/"),
+        ("학습률 예열", f"{LESSONS[2].name}/3_warmup.html#"),
         ("그라디언트 클리핑", "glossary.html#term-gradient-clipping"),
         ("grad clip", "glossary.html#term-gradient-clipping"),
         ("backpropagation", "glossary.html#term-backward-pass"),
@@ -141,6 +144,46 @@ def test_what_learners_type_is_found(opened: Opened, typed: str, first: str) -> 
     assert addresses, page.get_by_role("status").inner_text()
     assert addresses[0].startswith(first), addresses[:3]
     assert page.told == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "begins"),
+    [
+        ("기울기 누적", "01_five_line_step/4_accumulation_loop.html#"),
+        ("클리핑", "03_bells_and_whistles/5_clipping.html#"),
+        ("학습률", "02_loop_anatomy/4_schedules.html#"),
+        ("워밍업", "03_bells_and_whistles/3_warmup.html#"),
+        ("에폭", "01_five_line_step/5_one_epoch.html#"),
+        ("유효 배치 크기", "01_five_line_step/3_why_accumulation_works.html#"),
+        ("가중치 감쇠", "03_bells_and_whistles/2_adam_steps.html#"),
+        ("배치 정규화", "04_sam_accumulation/5_two_forwards.html#"),
+        ("혼합 정밀도", "02_loop_anatomy/2_clipping_and_16_bits.html#"),
+        ("오버플로", "02_loop_anatomy/3_skipped_steps.html#"),
+        ("체크포인트", "02_loop_anatomy/6_best_checkpoint.html#"),
+        ("평가 모드", "01_five_line_step/6_evaluation_and_switches.html#"),
+        ("시드", "02_loop_anatomy/1_seeds.html#"),
+        ("첨예도", "04_sam_accumulation/5_two_forwards.html#"),
+    ],
+)
+def test_after_its_definition_comes_the_part_that_is_about_it(
+    opened: Opened, typed: str, begins: str
+) -> None:
+    """Accumulation led to a heading of the overview, then to a section on the scaler; its own part was fourth."""
+    page = opened("search")
+    page.get_by_label("찾을 말").fill(typed)
+    definition, part, *_ = found(page)
+    assert definition.startswith("glossary.html#term-")
+    assert part.startswith(begins)
+
+
+@pytest.mark.parametrize(
+    ("typed", "begins"),
+    [("AdamW", "06_why_it_does_not_learn/2_adamw.html#"), ("zero_grad", "01_five_line_step/")],
+)
+def test_what_is_no_term_begins_with_its_part(opened: Opened, typed: str, begins: str) -> None:
+    page = opened("search")
+    page.get_by_label("찾을 말").fill(typed)
+    assert found(page)[0].startswith(begins)
 
 
 def test_search_says_what_it_changed_and_left_out(opened: Opened) -> None:

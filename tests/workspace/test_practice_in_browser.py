@@ -73,7 +73,9 @@ def test_a_drill_and_a_case_of_the_clinic(lab: Started, page: Any) -> None:
     assert "import에는 틀린 것이 없어요" in text_of(marked.first)
     assert lines.count() == choices.count() > 0
     acts = page.locator(".hanstep-acts button").filter(has_not_text="힌트")  # exercises below have theirs
-    assert texts_of(acts) == ["답 보기"]
+    acts.filter(has_text="코드에서 다시 고르기").click()
+    assert texts_of(acts) == ["답 보기", "코드에서 다시 고르기"]
+    choices.first.wait_for()
     choices.nth(7).click()  # a wrong choice lets one choose again
     reply.locator(".jp-Cell-outputArea", has_text="찾았어요!").wait_for()
     page.wait_for_timeout(500)
@@ -96,18 +98,55 @@ clinic("mend_step")"""
 
 def test_after_a_symptom_the_clinic_asks_for_the_line(lab: Started, page: Any) -> None:
     """One click alone changes nothing else: what is left to click is said."""
-    notebook = nbformat.v4.new_notebook(
-        cells=[nbformat.v4.new_code_cell(CARD)],
-        metadata=nbformat.read(LESSON.parts[0].notebook, as_version=4).metadata,
-    )
-    nbformat.write(notebook, lab.folder / "symptoms.ipynb")
-    page.goto(f"{lab.address}/lab/tree/symptoms.ipynb?reset")
-    page.wait_for_selector("text=Python 3 (ipykernel) | 대기 >> visible=true")
-    page.click(".jp-Notebook .jp-CodeCell >> nth=0")
-    page.keyboard.press("Control+Enter")
+    opened(lab, page, "symptoms", CARD)
     told = page.locator(".hanstep-next")
     symptoms, lines = (page.locator(f"[data-hanstep-{kind}][role=button]") for kind in ("symptom", "line"))
     symptoms.first.click()
     told.filter(has_text="증상을 골랐어요. 이제 코드에서 틀린 줄을 누르세요.").wait_for()
     lines.first.click()  # both are chosen: they are handed in
     page.locator(".jp-CodeCell", has_text='clinic(line=1, symptom="a")').wait_for()
+
+
+def test_a_refused_symptom_leads_back_and_what_was_right_stays(lab: Started, page: Any) -> None:
+    """The reply stood below a long card, and asked for the line again although it was right."""
+    case = CLINIC.replace("mend_step", "accumulate").replace(
+        "step-before-backward", "missing-zero-grad-after-step"
+    )
+    case = case.replace("random)])", "random.Random(1))])")
+    opened(lab, page, "refused", f"from grader import clinic\n{case}")
+    lines, symptoms = (page.locator(f"[data-hanstep-{kind}][role=button]") for kind in ("line", "symptom"))
+    lines.first.wait_for()
+    at = next(n for n, text in enumerate(texts_of(lines)) if "opt.step()" in text)
+    lines.nth(at).click()
+    symptoms.filter(has_text="벌써 매개변수가 달라요").click()
+    reply = page.locator(".jp-Cell-outputArea", has_text="증상만 다시 골라 보세요")
+    reply.wait_for()
+    assert re.search(r"매개변수는 정답과 같아요. 예: .* 둘 다 -?\d", " ".join(text_of(reply).split()))
+    page.get_by_role("button", name="코드에서 다시 고르기").click()
+    assert page.locator("[data-hanstep-line][aria-pressed=true]").count() == 1
+    symptoms.filter(has_text="두 번째 업데이트에서 달라져요").click()
+    page.locator(".jp-Cell-outputArea", has_text="찾았어요!").wait_for()
+
+
+def test_progress_opens_the_clinic(lab: Started, page: Any) -> None:
+    """It told the command; the next exercise is a link."""
+    shutil.rmtree(lab.progress, ignore_errors=True)
+    opened(lab, page, "progress", "from grader import progress\nprogress()")
+    button = page.get_by_role("button", name="클리닉 열기")
+    button.wait_for()
+    assert "여는 명령" not in text_of(page.locator(".jp-Cell-outputArea").first)
+    button.click()
+    page.locator(".jp-Cell-outputArea", has_text="이 함수에는 실수가").wait_for()
+
+
+def opened(lab: Started, page: Any, name: str, code: str) -> None:
+    """Open a new notebook of this cell, and run it."""
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(code)],
+        metadata=nbformat.read(LESSON.parts[0].notebook, as_version=4).metadata,
+    )
+    nbformat.write(notebook, lab.folder / f"{name}.ipynb")
+    page.goto(f"{lab.address}/lab/tree/{name}.ipynb?reset")
+    page.wait_for_selector("text=Python 3 (ipykernel) | 대기 >> visible=true")
+    page.click(".jp-Notebook .jp-CodeCell >> nth=0")
+    page.keyboard.press("Control+Enter")

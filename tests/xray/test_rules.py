@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from tests.xray.fifty_cases import FIFTY_CASES
+from tests.xray.further_cases import FURTHER_CASES
 from tests.xray.november_cases import NOVEMBER_CASES
 from tests.xray.running import watched
 from tests.xray.unseen_cases import UNSEEN_CASES
@@ -856,6 +857,7 @@ for _ in range(8):
     *UNSEEN_CASES,
     *FIFTY_CASES,
     *NOVEMBER_CASES,
+    *FURTHER_CASES,
 ]
 
 
@@ -941,4 +943,30 @@ def test_a_divergence_after_the_watch_is_still_judged(tmp_path: Path) -> None:
     script.write_text(HEAD + train.replace("GIVEN", "model(x).softmax(1)"), encoding="utf-8")
     assert watched(script, "--updates", "4").ids == [("kl-on-probabilities", 13)]
     script.write_text(HEAD + train.replace("GIVEN", "model(x).log_softmax(1)"), encoding="utf-8")
+    assert watched(script, "--updates", "4").ids == []
+
+
+def test_a_model_that_is_trained_after_the_watch_is_watched_too(tmp_path: Path) -> None:
+    """The student comes when its teacher has been trained, for as many updates as are watched."""
+    train = """model = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Dropout(0.5), nn.Linear(16, 2))
+def fit(net, optimizer, targets):
+    for _ in range(6):
+        optimizer.zero_grad()
+        loss = F.mse_loss(net(x), targets())
+        loss.backward()
+        optimizer.step()
+fit(model, torch.optim.SGD(model.parameters(), lr=0.1), lambda: F.one_hot(y, 2).float())
+MODE
+def taught():
+    with torch.no_grad():
+        return model(x)  # BUG
+student = nn.Linear(6, 2)
+fit(student, torch.optim.SGD(student.parameters(), lr=0.1), taught)
+"""
+    script = tmp_path / "train.py"
+    wrong = HEAD + train.replace("MODE", "pass")
+    script.write_text(wrong, encoding="utf-8")
+    line = next(number for number, text in enumerate(wrong.splitlines(), 1) if text.endswith("# BUG"))
+    assert watched(script, "--updates", "4").ids == [("teacher-in-train-mode", line)]
+    script.write_text(HEAD + train.replace("MODE", "model.eval()"), encoding="utf-8")
     assert watched(script, "--updates", "4").ids == []

@@ -24,19 +24,11 @@ RIGHT = [SCRIPTS / entry["file"] for entry in INDEX if not entry["bugs"]] + [
 NOT_FOUND: dict[tuple[str, str], str] = {
     ("hf_trainer_intent.py", "softmax-before-ce"): "told at the softmax, three lines above the loss",
     ("accum_trainer.py", "never-back-to-train-mode"): "told where training goes on, 21 lines above",
-    ("actor_critic_4.py", "advantage-broadcast"): "told at the backward, six lines below the difference",
-    ("actor_critic_4.py", "advantage-not-detached"): "no rule",
-    ("char_gpt_4.py", "no-causal-mask"): "no rule",
-    ("distill_student.py", "teacher-in-train-mode"): "after the watch",
-    ("forecast_tcn.py", "view-instead-of-transpose"): "no rule",
     ("fraud_oversample.py", "oversample-before-split"): "the rows are no batches of a loader",
-    ("kfold_biomarkers.py", "feature-selection-before-split"): "no rule",
-    ("kfold_biomarkers.py", "model-shared-across-folds"): "no rule",
     (
         "swa_convnet.py",
         "average-without-batchnorm-buffers",
     ): "averaged after the watch",
-    ("vae_blobs_4.py", "vae-recon-mean-kl-sum"): "no rule",
 }
 """(file, id) of bugs that are not found yet -> why not."""
 _NEAR = 2

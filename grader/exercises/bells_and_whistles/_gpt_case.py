@@ -16,8 +16,6 @@ _TRAIN_SIZES = (3, 2, 1, 4)
 """Samples in each training batch."""
 _VAL_SIZES = (2, 4, 1)
 """Samples in each validation batch. They differ, so that a mean over samples differs from a mean over batches."""
-
-
 _MAX_CACHED = 32
 """Maximum number of data sets in the cache: one for each scenario of a driver at one seed, and room for more."""
 

@@ -10,6 +10,8 @@ Promises of the exercise, and the scenarios that check them:
 
 `none`, `frozen`, `generator` and `in-place` compare the function with itself (`record_difference`), so that a wrong
 factor costs nothing there, unless it is 1.
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 import math
@@ -169,7 +171,7 @@ def _generator(stage: Stage) -> None:
     before = _flat_gradients(parameters)
     _call(stage, (p for p in parameters), 0.4 * _joint_norm(parameters))
     _call(stage, others, 0.4 * _joint_norm(others))
-    title = "제너레이터와 리스트로 받았을 때의 그레이디언트"
+    title = "제너레이터로 받았을 때와 리스트로 받았을 때의 그레이디언트"
     record_difference(stage.recorder, title, _flat_gradients(parameters), _flat_gradients(others), before)
 
 

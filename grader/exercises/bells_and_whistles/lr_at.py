@@ -10,6 +10,8 @@ Promises of the exercise, and the scenarios that check them:
     tiny rates are not rounded: `ramp`, `cosine` and `linear`, through `record_tiny_rates`
 
 `ramp`, `cosine` and `linear` ask for every step of their part, because some mistakes show only where it begins or ends.
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 from collections.abc import Sequence

@@ -9,6 +9,8 @@ Promises of the exercise, and the scenarios that check them:
     the graph of one micro-batch at a time is alive: `memory`
 
 The contract of all exercises adds: modes stay as they are (`modes`), and nothing is printed (`quiet`).
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 import math
@@ -129,7 +131,7 @@ def _adamw(stage: Stage) -> None:
 
 @driver.scenario("padding", "다른 ignore_index")
 def _padding(stage: Stage) -> None:
-    """Update with an ordinary token as `ignore_index`, in a window of three micro-batches (elsewhere: four).
+    """Update with an ordinary token as `ignore_index`, in a window of three micro-batches.
 
     A wrong program counts with -100, or does not pass `ignore_index` on to the loss.
     """
@@ -146,7 +148,7 @@ def _generator(stage: Stage) -> None:
 
     A wrong program uses the generator up when it counts the tokens, and then has nothing to train on.
     """
-    title = "제너레이터와 리스트로 받았을 때의 가중치"
+    title = "제너레이터로 받았을 때와 리스트로 받았을 때의 가중치"
     record_update_difference(
         stage, _case_without_states, _call, title, lambda case: (batch for batch in case.data)
     )
@@ -223,8 +225,8 @@ def _record_refusal(stage: Stage, fact: str, window: list[Batch]) -> None:
     case.call(case.data)
     before = flat_weights(case.model)
     case.record_raised(ValueError, fact, window)
-    moved = not torch.equal(before, flat_weights(case.model))
-    stage.recorder.fact("유효한 토큰이 없는데 매개변수가 움직임", yes_or_no(moved))
+    has_moved = not torch.equal(before, flat_weights(case.model))
+    stage.recorder.fact("유효한 토큰이 없는데 매개변수가 움직임", yes_or_no(has_moved))
 
 
 @driver.scenario("after-refusal", "유효한 토큰이 없는 구간 다음의 구간", check="one-empty")

@@ -11,8 +11,10 @@ Promises of the exercise, and the scenarios that check them:
     the returned history: `log`, `log-of-options`, `types`; a second call begins anew: `again`
     no graph of an earlier batch is kept: `memory`
 
-In `defaults`, everything acts together. Each scenario is a short training of a tiny GPT that isolates one part of the
-loop. The learner's `lr_at` is replaced by a right one (`_lr_at_stand_in`).
+Each scenario is a short training of a tiny GPT that isolates one part of the loop, except `defaults`, in which
+everything acts together. The learner's `lr_at` is replaced by a right one (`_lr_at_stand_in`).
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 from collections.abc import Callable, Mapping
@@ -441,8 +443,8 @@ def _again(stage: Stage) -> None:
     second_history = training.train(n_epochs=1, **_EVALUATES_ONCE, **_RATES, **_NEVER_CLIPS, warmup_steps=1)
     rates_used = torch.tensor(rates[:_MAX_ITEMS], dtype=torch.float64).reshape(-1, 2)
     stage.recorder.array("두 번째 호출의 업데이트에 쓴 학습률", rates_used)
-    counted_anew = first_history.get("tokens_seen") == second_history.get("tokens_seen")
-    stage.recorder.fact("토큰을 처음부터 다시 셈", yes_or_no(counted_anew))
+    is_counted_anew = first_history.get("tokens_seen") == second_history.get("tokens_seen")
+    stage.recorder.fact("토큰을 처음부터 다시 셈", yes_or_no(is_counted_anew))
 
 
 # ---- types and memory ----------------------------------------------------------------------------

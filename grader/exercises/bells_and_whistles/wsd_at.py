@@ -7,6 +7,8 @@ Promises of the exercise, and the scenarios that check them:
     impossible arguments are refused at every step: `refuses`; unusual ones are not: `equal-rates`
     the return value is a float: `types`
     tiny rates are not rounded: `warmup` and `decay`, through `record_tiny_rates`
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 from collections.abc import Sequence

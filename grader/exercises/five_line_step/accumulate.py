@@ -12,6 +12,8 @@ Promises of the exercise, and the scenarios that check them:
 
 `adamw` combines many of these. Scenarios that are not about updates do not compare parameters, so that a wrong update
 costs the points of checks about updates only.
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 from collections.abc import Iterable
@@ -147,8 +149,8 @@ def _generator(stage: Stage) -> None:
         case = _case(stage, 4).watch(states=False)
         _call_in_twos(case, (batch for batch in case.data) if from_generator else case.data)
         weights.append(flat_weights(case.model))
-    same = torch.allclose(weights[0], weights[1], rtol=0.0, atol=1e-9, equal_nan=True)
-    stage.recorder.fact("리스트로 받았을 때와 업데이트가 같음", yes_or_no(same))
+    is_same = torch.allclose(weights[0], weights[1], rtol=0.0, atol=1e-9, equal_nan=True)
+    stage.recorder.fact("리스트로 받았을 때와 업데이트가 같음", yes_or_no(is_same))
 
 
 @driver.scenario("refuses", "잘못된 accum_steps", check="edges")

@@ -12,6 +12,8 @@ Promises of the exercise, and the scenarios that check them:
 The micro-batches of a window differ in size, so that the mean of their means is wrong. The samples of a window with
 several micro-batches add up to a power of two, so each micro-batch's share of them is exact in float32, too: a program
 whose shares are float32 tensors is right. (Not in `memory`, where no update is compared.)
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 from collections.abc import Iterable, Sequence

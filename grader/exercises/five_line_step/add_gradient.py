@@ -8,6 +8,8 @@ Promises of the exercise, and the scenarios that check them:
     the loss before weighting, as a float: `returns`; nothing is printed: `quiet`
 
 Weights are eighths, which float32 holds exactly: a program that makes the weight a float32 tensor is right too.
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 from collections.abc import Sequence
@@ -126,9 +128,9 @@ def _held(stage: Stage) -> None:
     fill_gradients(stage.env, case.model)
     case.call(*case.data[0])
     for name, parameter in untouched.items():
-        left = parameter.grad is not None and bool(parameter.grad.any())
-        witness = [seeded_number(stage.env, name) if left else 0.0]
-        stage.recorder.claim(f"{name} 매개변수의 그레이디언트", "남음" if left else "지워짐", witness)
+        is_left = parameter.grad is not None and bool(parameter.grad.any())
+        witness = [seeded_number(stage.env, name) if is_left else 0.0]
+        stage.recorder.claim(f"{name} 매개변수의 그레이디언트", "남음" if is_left else "지워짐", witness)
 
 
 add_usual(driver, _case, _call_once, checks={"modes": "modes"})

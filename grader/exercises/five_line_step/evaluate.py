@@ -12,6 +12,8 @@ Promises of the exercise, and the scenarios that check them:
 
 Scenarios about modes and graphs compare no returned numbers, and those about numbers compare no modes, so that a
 mistake in the ones costs no points of the others.
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 import copy
@@ -50,11 +52,11 @@ _LOSS_INDEX, _ACCURACY_INDEX = 0, 1
 def _labelled_batches(
     env: Env, model: Net, sizes: tuple[int, ...], *, all_correct: bool = False
 ) -> list[Batch]:
-    """Return batches about which the model is right in all samples, or in some: their labels follow its predictions.
+    """Return batches whose labels are made from the model's predictions, so that it is right about all or some samples.
 
-    In some means in 4 of 9, 3 of 8, 1 of 1 and 1 of 5 samples if the sizes are 9, 8, 1 and 5. So the accuracy is not
-    0, where a percentage would pass; it is not the mean of the batches' accuracies; and few wrong ways to count give
-    the same number.
+    Some are 4 of 9, 3 of 8, 1 of 1 and 1 of 5 if the sizes are 9, 8, 1 and 5. So the accuracy is not 0, where a
+    percentage would pass; it is not the mean of the batches' accuracies; and few wrong ways to count give the same
+    number.
     """
     examined = copy.deepcopy(model).eval()
     data = batches(env, sizes)
@@ -304,8 +306,8 @@ def _record_failure(
 def _loader_fails(stage: Stage) -> None:
     """Evaluate on a loader that works, then on three that raise after two batches; record what each failure leaves.
 
-    A program without `finally` leaves the model in eval mode. One that restores modes in `except Exception` does so
-    only after Ctrl+C (`KeyboardInterrupt`).
+    A program without `finally` leaves the model in eval mode. One that restores modes in `except Exception` does not
+    after Ctrl+C (`KeyboardInterrupt`).
     """
     model = norm_dropout_mlp(stage.env)
     model.train()

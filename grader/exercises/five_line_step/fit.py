@@ -8,6 +8,8 @@ Promises of the exercise, and the scenarios that check them:
     a loader without a length is enough: `length`; nothing is printed: `quiet`
     `zero_grad=False` never clears: `never-clears`
     graphs of earlier batches are not kept: `memory`
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -11,6 +11,8 @@ Promises of the exercise, and the scenarios that check them:
 In scenarios about stopping, the loss function returns the numbers of a list one after the other, whatever the model
 computes (`_ScriptedLoss`). So a wrong update changes no loss, and an extra measurement shifts the returned list. These
 numbers are exact in float32.
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 from collections.abc import Sequence
@@ -151,7 +153,7 @@ def _at_once(stage: Stage) -> None:
     _call_with_scripted_losses(stage, target=3.0)
 
 
-@driver.scenario("never", "target에 이르지 못할 때", check="losses")
+@driver.scenario("never", "target에 이르지 못할 때(세 번째 손실은 NaN)", check="losses")
 def _never(stage: Stage) -> None:
     """Never reach the target, and return NaN as the third loss. A program that loops `while loss > target` ends there.
 

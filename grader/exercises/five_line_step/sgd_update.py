@@ -5,6 +5,8 @@ Promises of the exercise, and the scenarios that check them:
     a parameter whose `.grad` is None is left alone, and stays frozen if it was: `none`, `frozen`
     as after `opt.step()`, the parameters are still the model's own leaf tensors, moved in place, and require gradients;
     the gradients are as before: `leaves`
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -55,10 +57,10 @@ def _update_twice(
         recorder.call(stage.student("sgd_update"), as_argument(parameters), lr)
         if not compares_values:
             _record_what_must_stay(recorder, parameters, before, gradients)
-        appeared = any(
+        has_appeared = any(
             grad is None and p.grad is not None for p, grad in zip(parameters, gradients, strict=True)
         )
-        recorder.append_fact("None이던 .grad", "텐서" if appeared else "None")
+        recorder.append_fact("None이던 .grad", "텐서" if has_appeared else "None")
         for parameter in parameters:
             parameter.grad = None
             if parameter.is_leaf:

@@ -10,6 +10,8 @@ Promises of the exercise, and the scenarios that check them:
 In `clip` and `both`, clipping is active at some batches only; in `zero-norm`, `schedule` and `both`, the scheduler's
 factor follows from the seed. So a clip or scheduler that always or never acts, or acts at the wrong time, gives other
 numbers.
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 from collections.abc import Sequence

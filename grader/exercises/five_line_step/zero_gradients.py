@@ -7,6 +7,8 @@ Promises of the exercise, and the scenarios that check them:
     a parameter without a gradient is no obstacle (as for `opt.zero_grad()`): `none`
 
 A gradient counts as cleared if it is None or all zeros.
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 import math
@@ -68,7 +70,7 @@ def _clears(stage: Stage) -> None:
     recorder.fact("requires_grad", true_or_false(all(p.requires_grad for p in model.parameters())))
     ((xb, yb),) = batches(stage.env, (4,), "next")
     loss_function(stage.env)(model(xb), yb).backward()
-    recorder.array("gradients", flat_gradients(model))
+    recorder.array("다음 역전파 뒤의 그레이디언트", flat_gradients(model))
 
 
 @driver.scenario("not-finite", "무한대와 NaN이 든 그레이디언트", check="clears")

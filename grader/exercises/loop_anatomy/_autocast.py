@@ -19,8 +19,8 @@ from grader.observe.trace import Fact
 class AutocastNotes:
     """The precisions to which autocast was set in each part of a step, such as its forward or its backward pass.
 
-    For each precision, the notes hold its name and the product of two random numbers, computed in that precision. Of
-    such products the witness is made: they follow from the seed, and so prove that the part ran.
+    For each precision, the notes hold its name and the product of two random numbers, computed in that precision. The
+    sum of these products is the witness: it follows from the seed, and so proves that the part ran.
     """
 
     def __init__(self, env: Env) -> None:

@@ -1,7 +1,7 @@
 """Make `GradScaler` work on the CPU, and observe gradients' norms: as computed, and as the optimizer read them.
 
-The drivers `train.py` and `train_accelerate.py` use these contexts around a whole training run, to see whether
-gradients were scaled, unscaled and clipped. (`amp_step` and `amp_accumulate` are given their scalers:
+The driver `train.py` uses these contexts around a whole training run, to see whether gradients were scaled, unscaled
+and clipped; `train_accelerate.py` uses `watched_gradients`. (`amp_step` and `amp_accumulate` are given their scalers:
 `_mixed_precision.py grad_scaler`.)
 """
 

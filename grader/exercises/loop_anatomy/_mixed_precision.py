@@ -43,8 +43,8 @@ HIGH_MAX_NORM = 1e6
 """A `max_norm` above any ordinary gradient's norm: to clip at it changes nothing."""
 
 OVERFLOWING_SCALE = 2.0**40
-"""A scaler's first scale, so large that scaled gradients overflow: in float16 all of them, in float64 those of losses
-that are large themselves."""
+"""A scaler's first scale, so large that scaled gradients overflow: in float16 those of ordinary losses, in float64 only
+those of losses that are large themselves."""
 OVERFLOW_BACKOFF = 2.0**-32
 """A scaler's `backoff_factor`, so small that one overflow makes `OVERFLOWING_SCALE` an ordinary scale."""
 

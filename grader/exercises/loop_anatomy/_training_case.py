@@ -62,8 +62,8 @@ class ScriptedNet(AutocastNet):
         self.parameters_at_validation = SharedVectors()
         """For each epoch, all parameters as one vector, noted at the first validating pass after its last batch.
 
-        In the first epoch, it may be noted after an earlier batch. That matters to no scenario: where that epoch has
-        several batches, it is not the best one.
+        In the first epoch, it may be noted after an earlier batch. That costs no right program anything: where saved
+        weights are looked at, that epoch has one batch, or is not the best.
         """
         self.overflowing_batch = -1
         """Index (from 0) of the training batch whose gradients are infinite although its loss is not; -1 for none."""

@@ -328,7 +328,6 @@ def _old_file(stage: Stage, call_train: CallTrain, *, name: str) -> None:
     with scratch_folder() as folder:
         path = folder / "best.pt"
         torch.save(old, path)
-
         with watched_replacement(stage.recorder, stage.student(name), path):
             run_unwatched(stage, call_train, case, path)
         stage.recorder.fact(

@@ -9,6 +9,8 @@ Promises of the exercise, and the scenarios that check them:
     a crash while saving leaves the old file or the new one whole: `crash`; files do not pile up: `folder`
 
 The run that is saved is a `DriverTraining`, which the driver trains itself. "Weights" are its whole `state_vector`.
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 import math
@@ -204,8 +206,8 @@ def _returns(stage: Stage) -> None:
 def _again(stage: Stage) -> None:
     """Begin a second run where the file of an earlier, better run is.
 
-    A program that reads the best score from that file does not save the first score of the new run. Both runs begin
-    with the same weights, so the score and the step in the file tell which of them has saved it.
+    A program that reads the best score from that file does not save the first score of the new run. Both runs have the
+    same weights and step at their first call, so the score in the file tells which of them has saved it.
     """
     low, middle, high, highest = _rising_scores(stage.env, 4)
     with scratch_folder() as folder:
@@ -278,12 +280,12 @@ def _nan_unsaved(stage: Stage) -> None:
 
 @driver.scenario("content", "이어서 학습할 수 있는 내용")
 def _content(stage: Stage) -> None:
-    """Load the saved states into new objects and record these; record, too, the modes after saving.
+    """Record the saved state of the model, what new objects load of the other two, and the modes after saving.
 
     A program that leaves out a state, saves only parameters or changes the modes shows.
     """
     recorder, env = stage.recorder, stage.env
-    loaded = DriverTraining(env, norm_dropout=True, salt="fresh")
+    fresh = DriverTraining(env, norm_dropout=True, salt="fresh")
     modes: list[Fact] = []
     with scratch_folder() as folder:
         path = folder / "best.pt"
@@ -291,13 +293,13 @@ def _content(stage: Stage) -> None:
             modes = [m.training for m in update.run.model.modules()]
         content = read_and_record_content(recorder, path, allowed_classes=[Settings])
     recorder.fact("step", as_fact(content.get("step")))
-    recorder.array("모델의 상태", flat_state(content.get("model"), loaded.model))
+    recorder.array("모델의 상태", flat_state(content.get("model"), fresh.model))
     recorder.fact("저장한 뒤의 모드", modes)
-    recorder.array("옵티마이저", _load_momentum(loaded.opt, content.get("optimizer")))
-    recorder.fact("스케줄러", _load_step_count(loaded.scheduler, content.get("scheduler")))
+    recorder.array("옵티마이저", _load_momentum_and_rates(fresh.opt, content.get("optimizer")))
+    recorder.fact("스케줄러", _load_step_count(fresh.scheduler, content.get("scheduler")))
 
 
-def _load_momentum(opt: Optimizer, state: Any) -> Tensor:
+def _load_momentum_and_rates(opt: Optimizer, state: Any) -> Tensor:
     """Load a saved state into an optimizer; return its momentum and learning rates, empty if loading failed."""
     try:
         opt.load_state_dict(state)
@@ -323,21 +325,21 @@ def _load_step_count(scheduler: LRScheduler, state: Any) -> Fact:
 
 @driver.scenario("plain", "파일에 담긴 값")
 def _plain(stage: Stage) -> None:
-    """Give a TrainConfig, and record how the file opens.
+    """Give a config object, and record whether the file opens, and score and config in it.
 
-    A program that saves the TrainConfig object itself writes a file that `weights_only=True` does not open.
+    A program that saves the object itself writes a file that `weights_only=True` does not open.
     """
     env, student = stage.env, stage.student("BestCheckpoint")
     run = DriverTraining(env)
     run.train(batches(env, (4,)))
     (score,) = _rising_scores(env, 1)
     settings = settings_for(student, Settings(lr=score, seed=env.number("config") % 1000))
-    _record_content(stage, run, (("TrainConfig", score, settings),))
+    _record_content(stage, run, [_Save("TrainConfig", score, settings)])
 
 
 @driver.scenario("numpy", "NumPy로 계산한 점수", check="plain")
 def _numpy(stage: Stage) -> None:
-    """Give scores computed by NumPy, and record how the files open.
+    """Give scores computed by NumPy, and record whether the files open, and the scores in them.
 
     A program that saves a NumPy score as it is writes a file that `weights_only=True` does not open. A config that was
     saved as an object is judged in `plain`, so here its class is allowed.
@@ -347,44 +349,50 @@ def _numpy(stage: Stage) -> None:
     run.train(batches(env, (4,)))
     scores = _rising_scores(env, 2)
     settings = settings_for(student, Settings(seed=env.number("config") % 1000))
-    cases = (
-        ("NumPy 점수(float64)", np.float64(scores[0]), settings),
-        ("NumPy 점수(float32)", np.float32(scores[1]), settings),
+    saves = (
+        _Save("NumPy 점수(float64)", np.float64(scores[0]), settings),
+        _Save("NumPy 점수(float32)", np.float32(scores[1]), settings),
     )
-    _record_content(stage, run, cases, allowed_classes=[Settings])
+    _record_content(stage, run, saves, allowed_classes=[Settings])
 
 
 @driver.scenario("dict", "config가 dict일 때", check="plain")
 def _dict_config(stage: Stage) -> None:
-    """Give the config as a dict.
+    """Give the config as a dict, and record whether the file opens, and score and config in it.
 
     A program that calls `config.to_dict()` without a look at the type raises when the config is a dict.
     """
     run = DriverTraining(stage.env)
     run.train(batches(stage.env, (4,)))
     (score,) = _rising_scores(stage.env, 1)
-    _record_content(stage, run, (("dict", score, {"lr": score, "amp_dtype": None}),))
+    _record_content(stage, run, [_Save("dict", score, {"lr": score, "amp_dtype": None})])
+
+
+class _Save(NamedTuple):
+    """What one call of `update` is given beside the run."""
+
+    name: str
+    """Korean phrase with which the names of its facts begin."""
+    score: Any
+    config: Any
 
 
 def _record_content(
-    stage: Stage,
-    run: DriverTraining,
-    cases: Sequence[tuple[str, Any, Any]],
-    allowed_classes: Sequence[type] = (),
+    stage: Stage, run: DriverTraining, saves: Sequence[_Save], allowed_classes: Sequence[type] = ()
 ) -> None:
-    """Call `update` for each case, and record what the file holds after each call.
+    """Call `update` several times, and record whether the file opens after each call, and what it holds.
 
     Args:
         stage: the scenario's stage.
         run: the run that is saved.
-        cases: (name, score, config) of each call; the names of its facts begin with the name, in Korean.
+        saves: what each call is given.
         allowed_classes: classes of objects that the file may hold (see `read_checkpoint`). If any are given, the
             config is not recorded.
     """
     recorder = stage.recorder
     with scratch_folder() as folder:
         best = recorder.call(stage.student("BestCheckpoint"), folder / "best.pt")
-        for name, score, config in cases:
+        for name, score, config in saves:
             recorder.call(
                 lambda score=score, config=config: best.update(
                     score, model=run.model, opt=run.opt, scheduler=run.scheduler, step=1, config=config
@@ -404,7 +412,8 @@ def _record_content(
 def _crash(stage: Stage) -> None:
     """Let the disk fill up during the first and the third of four saves, and record the file after each save.
 
-    A program that writes over the old file leaves half a file if the disk fills up in the middle of saving.
+    A program that writes over the old file leaves half a file if the disk fills up in the middle of saving. During the
+    last save, record how the old file is replaced.
     """
     recorder, student = stage.recorder, stage.student("BestCheckpoint")
     run = DriverTraining(stage.env)

@@ -13,6 +13,8 @@ Promises of the exercise, and the scenarios that check them:
 Returned losses show all updates but the last, because each is computed with the weights that the earlier updates made.
 The updates themselves are not recorded, because a program may train a copy of model and optimizer. What the call leaves
 behind does not depend on them; most of it is judged in scenarios that do not record the losses.
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 from collections.abc import Callable, Sequence

@@ -8,6 +8,8 @@ Promises of the exercise, and the scenarios that check them:
     the saved number of steps is returned, as an int: all scenarios
 
 All scenarios but `modes` train on after the call, and compare with a run that was never interrupted.
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 import warnings
@@ -36,7 +38,7 @@ def _record_resumed_run(
     as_text: bool = False,
     scheduler: Callable[[Optimizer], LRScheduler] = decaying_scheduler,
 ) -> None:
-    """Train on nine batches in one go, and on the last of them once more after a resumption; record if both end alike.
+    """Record the updates of a resumed run, and whether it ends like one that trained on all nine batches in one go.
 
     After some batches, the driver saves a checkpoint of the first run. The learner's function loads it into the objects
     of another run, which then trains on the remaining batches. The scheduler is one or two steps ahead of the updates.

@@ -4,6 +4,8 @@ Promises of the exercise, and the scenarios that check them:
     random, NumPy and torch are seeded: `streams`, `zero`, `training` (initial weights and dropout)
     a generator that follows the seed is returned, for a DataLoader: `loader`
     it is a generator of its own (promised in the lesson's text, not in the docstring): `own-generator`
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 import random
@@ -148,5 +150,5 @@ def _own_generator(stage: Stage) -> None:
         )
         before = generator.get_state() if isinstance(generator, torch.Generator) else None
         torch.rand(3)
-        moved = before is not None and not torch.equal(before, generator.get_state())
-    stage.recorder.fact("전역 제너레이터에서 뽑으면 함께 움직임", yes_or_no(moved))
+        has_moved = before is not None and not torch.equal(before, generator.get_state())
+    stage.recorder.fact("전역 제너레이터에서 뽑으면 함께 움직임", yes_or_no(has_moved))

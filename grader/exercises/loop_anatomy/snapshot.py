@@ -14,6 +14,8 @@ the file into the objects of a *resumed* run. What both give afterwards must be 
 Two things catch programs that do not read all from the file. Before loading, the file is moved, but for `same-file`: a
 program that keeps state in memory, under the path, does not find it. And the `saver` is made before anything is trained
 or drawn: a program that notes a state when its object is made, and not when it saves, restores an older one.
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 import random

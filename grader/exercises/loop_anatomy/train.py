@@ -11,6 +11,8 @@ Promises of the exercise, and the scenarios that check them (those of `_training
     train mode and the last weights at the end: `modes`, `epochs`; a loader's exception comes out: `raises`
     graphs of earlier batches are not kept: `memory`
     everything together: `run`
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 import math

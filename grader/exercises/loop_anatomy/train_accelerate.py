@@ -10,12 +10,14 @@ Promises of the exercise, and the scenarios that check them:
 
 Scenarios that are not in this file come from `_training_run.py` and are shared with `train`. In all scenarios, the
 Accelerator wraps the model as if it had been started by several processes (`_simulated_accelerator.py`).
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from grader.exercises.fixtures.lent import PARTS, lent_parts
 from grader.exercises.fixtures.training import settings_for
@@ -36,6 +38,15 @@ from grader.observe.play import Driver, Stage
 driver = Driver("train_accelerate", cost=2, lends=PARTS)
 
 
+class _CountedTraining(NamedTuple):
+    """A call of the learner's function."""
+
+    result: Any
+    """What it returned."""
+    use: AcceleratorUse
+    """What it did with the Accelerator."""
+
+
 def _train_and_count(
     stage: Stage,
     case: TrainingCase,
@@ -43,8 +54,8 @@ def _train_and_count(
     caller: Callable[..., Any] | None = None,
     *,
     scale: float | None = None,
-) -> tuple[Any, AcceleratorUse]:
-    """Call the learner's function; return its result, and what it did with the Accelerator. Lend parts that it lacks.
+) -> _CountedTraining:
+    """Call the learner's function; lend parts that it lacks.
 
     Args:
         stage: the scenario's stage.
@@ -60,14 +71,14 @@ def _train_and_count(
             *(case.model, case.train_loader, case.val_loader, settings_for(student, case.settings)),
             checkpoint_path=path,
         )
-    return result, use
+    return _CountedTraining(result, use)
 
 
 def _train_accelerate(
     stage: Stage, case: TrainingCase, path: str | Path, *, caller: Callable[..., Any] | None = None
 ) -> Any:
     """Call the learner's function (see `CallTrain`)."""
-    return _train_and_count(stage, case, path, caller)[0]
+    return _train_and_count(stage, case, path, caller).result
 
 
 add_run_scenarios(driver, _train_accelerate)
@@ -108,7 +119,7 @@ def _scaled(stage: Stage) -> None:
     case = replace(case, settings=replace(case.settings, max_norm=max_norm))
 
     def call(stage: Stage, case: TrainingCase, path: str | Path, **_: Any) -> Any:
-        return _train_and_count(stage, case, path, scale=2.0**16)[0]
+        return _train_and_count(stage, case, path, scale=2.0**16).result
 
     with watched_gradients(case.model) as norms:
         run_unwatched(stage, call, case)

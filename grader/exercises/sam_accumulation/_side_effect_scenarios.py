@@ -73,8 +73,8 @@ def add_weight_scenarios(driver: Driver, measure: Measure, *, check: str) -> Non
         """
         model = mlp(stage.env)
         measure(stage, model, *batches(stage.env, (6,)))
-        appeared = any(p.grad is not None and bool(p.grad.ne(0).any()) for p in model.parameters())
-        stage.recorder.fact("없던 그레이디언트가 생김", appeared)
+        has_appeared = any(p.grad is not None and bool(p.grad.ne(0).any()) for p in model.parameters())
+        stage.recorder.fact("없던 그레이디언트가 생김", has_appeared)
         _record_model_was_called(stage)
 
     @driver.scenario("held-gradients", "그레이디언트를 쌓고 있던 모델", check=check)
@@ -162,8 +162,8 @@ def record_frozen(stage: Stage, measure: MeasureModel) -> None:
     measure(stage, model)
     names = [name for name, p in model.named_parameters() if not p.requires_grad]
     stage.recorder.fact("requires_grad=False인 매개변수", ", ".join(names))
-    kept = holds_gradients((first, last), (held[0], held[-1]))
-    stage.recorder.fact("얼린 매개변수에 있던 그레이디언트가 그대로임", kept)
+    are_kept = holds_gradients((first, last), (held[0], held[-1]))
+    stage.recorder.fact("얼린 매개변수에 있던 그레이디언트가 그대로임", are_kept)
 
 
 def record_type(stage: Stage, measure: MeasureModel, model: Net) -> None:

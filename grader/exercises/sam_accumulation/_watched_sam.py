@@ -1,6 +1,6 @@
-"""The learner's SAM over a model that the recorder may watch; the scenarios of the exercise `SAM` work with it.
+"""The learner's SAM over a model that the recorder may watch; most scenarios of the exercise `SAM` work with it.
 
-In all of them, w are the weights before an update, and w + e is the point to which `first_step` climbs. `WatchedSAM`
+In them, w are the weights before an update, and w + e is the point to which `first_step` climbs. `WatchedSAM`
 makes whole updates (`update`, `update_with`). A scenario about one half of an update sets the gradients and calls
 `first_step` or `second_step` of its attribute `sam` itself.
 """

@@ -14,6 +14,8 @@ The halves of an update are judged separately, because a right half can hide tha
 what `first_step` does to the weights, and the step with gradients that do not depend on the weights. Whole updates,
 where everything acts together, decide a check of their own: `together`, `adaptive`, `float32`. The scenarios whose
 gradients are None or zero are in `_missing_gradients.py`.
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 import copy

@@ -3,8 +3,7 @@
 Promises of the exercise, and the scenarios that check them:
     one SAM update for each window; both passes see all its micro-batches: `sgd`, `ones`, `adamw`, `float32`
     a short last window is averaged over its own micro-batches: `leftover`, `leftover-losses`
-    the gradient of the update is clipped once, to a norm of zero too: `clip`, `zero-norm`,
-        `zero-norm-leftover`
+    the gradient of the update is clipped once, to a norm of zero too: `clip`, `zero-norm`, `zero-norm-leftover`
     micro-batches may come from a generator, and there may be none: `generator`, `empty`
     the modes stay as they are: `modes-train`, `modes-eval`, `modes-frozen`
     the return value lists each window's mean loss at w: `returns`, `return-types`
@@ -12,6 +11,8 @@ Promises of the exercise, and the scenarios that check them:
 
 In `together`, several of these act at once. The SAM is the fixtures' own, so that a learner's mistake in `SAM` is not
 counted again here (`fixtures/sam.py`, which also says what w, the climb to w + e and the base optimizer are).
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 from functools import partial

@@ -13,6 +13,8 @@ Promises of the exercise, and the scenarios that check them:
 
 The SAM is the fixtures' own, so that a learner's mistake in `SAM` is not counted again here (`fixtures/sam.py`, which
 also says what w, the climb to w + e and the base optimizer are).
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 from functools import partial
@@ -41,8 +43,7 @@ from grader.observe.wording import RETURN_TYPES
 driver = Driver("sam_accumulate_weighted")
 
 _SIZES = (6, 2, 3, 1, 5, 2, 4, 1, 7, 3)
-"""Samples in each micro-batch. No window below has two micro-batches of the same size."""
-
+"""Samples in each micro-batch. No window made of these has two micro-batches of the same size."""
 
 _case = partial(sam_case, name="sam_accumulate_weighted")
 """Makes a case for the learner's `sam_accumulate_weighted`; see `sam_case` for the other arguments."""

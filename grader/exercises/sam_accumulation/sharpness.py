@@ -10,6 +10,8 @@ Promises of the exercise, and the scenarios that check them:
 
 No scenario judges both the value and what is left behind. Each value is measured on a fresh model, so that a program
 that leaves a model changed still returns the right value.
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 import contextlib
@@ -52,7 +54,7 @@ _STEEP_ATOL = 1e-5
 """
 
 _RHO = 0.3
-"""Radius where the value is not compared."""
+"""Radius of the scenarios that are not about the radius."""
 
 
 def _measure(stage: Stage, model: Net, batch: Batch, rho: float, loss_fn: LossFn | None = None) -> Any:

@@ -18,6 +18,8 @@ they record does not depend on the updates. A *stamp* is a number that the model
 buffer in each training pass, so that a saved file tells which epoch it is from. Stamp and weights are noted when an
 epoch is *scored*, which is at its first pass over dev data. The SAM is the fixtures' own, so that a learner's mistake
 in `SAM` is not counted again here (`fixtures/sam.py`).
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 from collections.abc import Callable
@@ -346,8 +348,8 @@ def _checkpoint(stage: Stage) -> None:
     case = make_qa_case(stage.env, 2)
 
     def record_epoch_of_weights(path: Path) -> None:
-        state, how = read_checkpoint(path)
-        stage.recorder.fact("체크포인트", how)
+        state, outcome = read_checkpoint(path)
+        stage.recorder.fact("체크포인트", outcome)
         number = find_saved_parameters(state, case.model, case.model.weights_scored)
         epoch = "알 수 없음" if number is None else f"에폭 {number}"
         stage.recorder.claim("저장된 가중치의 에폭(0부터)", epoch, [as_number(state.get("stamp"))])

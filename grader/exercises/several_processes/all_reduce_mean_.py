@@ -8,6 +8,8 @@ Promises of the exercise, and the scenarios that check them:
     dtype and parameters stay as they are: `dtypes`, `parameters`
 
 The contract of all exercises adds: nothing is printed (`quiet`).
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 from collections.abc import Callable, Iterable

@@ -11,6 +11,8 @@ Promises of the exercise, and the scenarios that check them:
     the graph of one micro-batch at a time is alive: `memory`
 
 The contract of all exercises adds: modes stay as they are (`modes`), and nothing is printed (`quiet`).
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 from typing import Any
@@ -116,10 +118,10 @@ add_usual(driver, _case, _call, checks={"before": "edges", "generator": "edges"}
 
 @driver.scenario("nothing", "마이크로 배치가 없는 구간", check="edges")
 def _nothing(stage: Stage) -> None:
-    """Call with an empty list, and with an empty generator, after a good window.
+    """Call after a good window with an empty list, and with an iterable that is empty but counts as true.
 
-    A wrong program updates with momentum, or returns a number. Or it asks whether the micro-batches count as true: an
-    empty generator does.
+    A wrong program updates with momentum, or returns a number. Or it asks whether the micro-batches count as true, as
+    an empty generator does.
     """
     case = _case(stage, make_optimizer=momentum_sgd)
     case.call(case.data)

@@ -9,10 +9,12 @@ Promises of the exercise, and the scenarios that check them:
     a float is returned: `types`
 
 The contract of all exercises adds: nothing is printed (`quiet`).
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -24,11 +26,17 @@ from grader.observe.wording import yes_or_no
 
 driver = Driver("gather_metrics")
 
-_Counts = Sequence[tuple[Any, Any]]
-"""For each rank, the numbers of right answers and of all answers that it has counted."""
+
+class _Counts(NamedTuple):
+    """What one rank has counted: its arguments of the learner's function."""
+
+    right: Any
+    """Number of right answers, or a tensor of it."""
+    total: Any
+    """The same for all answers."""
 
 
-def _draw_counts(stage: Stage, totals: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def _draw_counts(stage: Stage, totals: Sequence[tuple[int, int]]) -> list[_Counts]:
     """Draw the counts of each rank.
 
     Args:
@@ -39,11 +47,11 @@ def _draw_counts(stage: Stage, totals: Sequence[tuple[int, int]]) -> list[tuple[
     counts = []
     for low, high in totals:
         total = draw.whole(low, high)
-        counts.append((draw.whole(0, total), total))
+        counts.append(_Counts(draw.whole(0, total), total))
     return counts
 
 
-def _call(stage: Stage, counts: _Counts, **options: Any) -> list[Any]:
+def _call(stage: Stage, counts: Sequence[_Counts], **options: Any) -> list[Any]:
     """Call the learner's function on every rank, and return the results; `options` are those of `call_on_ranks`."""
     with several_ranks(len(counts)) as world:
         arguments = [
@@ -52,7 +60,7 @@ def _call(stage: Stage, counts: _Counts, **options: Any) -> list[Any]:
         return call_on_ranks(stage, "gather_metrics", arguments, world, **options)
 
 
-def _record_accuracies(stage: Stage, counts: _Counts) -> None:
+def _record_accuracies(stage: Stage, counts: Sequence[_Counts]) -> None:
     """Call the learner's function on every rank, and record what each rank returned."""
     for value in _call(stage, counts):
         stage.recorder.returned(value)
@@ -73,15 +81,14 @@ def _three_ranks(stage: Stage) -> None:
 @driver.scenario("one-empty", "데이터가 없는 rank", check="edges")
 def _one_empty(stage: Stage) -> None:
     """Count on a rank without data. A wrong program divides there by zero."""
-    _record_accuracies(stage, [(0, 0), *_draw_counts(stage, ((20, 30),))])
+    _record_accuracies(stage, [_Counts(0, 0), *_draw_counts(stage, ((20, 30),))])
 
 
 @driver.scenario("nothing", "모든 rank에 데이터가 없을 때", check="edges")
 def _nothing(stage: Stage) -> None:
     """Count on ranks without data, after a call with some. A wrong program returns 0 or NaN."""
     _record_accuracies(stage, _draw_counts(stage, ((5, 9), (5, 9))))
-
-    results = _call(stage, [(0, 0), (0, 0)], around=catching(ValueError))
+    results = _call(stage, [_Counts(0, 0)] * 2, around=catching(ValueError))
     raised = [rank for rank, result in enumerate(results) if isinstance(result, ValueError)]
     stage.recorder.fact("모두 0일 때 거절한 rank", [*raised])
 
@@ -98,7 +105,7 @@ def _large(stage: Stage) -> None:
     # float32, too, they give the quotient of 12k + 4.5, half an answer too few. So the two wrong programs differ.
     draw, total = stage.env.draw("large"), 3 * 2**24
     most, few = 12 * draw.whole(1_500_000, 1_650_000) + 5, 12 * draw.whole(1, 5)
-    values = _call(stage, [(most, total - 64), (few, 64)])
+    values = _call(stage, [_Counts(most, total - 64), _Counts(few, 64)])
     # Only the last digits are recorded, because tolerances grow with the numbers: a right value gives `few` + 10.
     last_digits = [as_number(v) * total - most + 10 for v in values]
     stage.recorder.array("돌려준 정확도에서 되짚은 맞힌 개수의 끝자리", last_digits)
@@ -108,7 +115,7 @@ def _large(stage: Stage) -> None:
 def _tensors(stage: Stage) -> None:
     """Pass tensors, of shapes () and (1,). A wrong program writes the sum into them."""
     counts = [
-        (torch.tensor(right), torch.tensor([total]))
+        _Counts(torch.tensor(right), torch.tensor([total]))
         for right, total in _draw_counts(stage, ((5, 9), (40, 60)))
     ]
     before = [(right.clone(), total.clone()) for right, total in counts]
@@ -124,7 +131,8 @@ def _tensors(stage: Stage) -> None:
 def _types(stage: Stage) -> None:
     """Record the type of the returned value, for counts that are tensors."""
     counts = [
-        (torch.tensor(right), torch.tensor(total)) for right, total in _draw_counts(stage, ((5, 9), (5, 9)))
+        _Counts(torch.tensor(right), torch.tensor(total))
+        for right, total in _draw_counts(stage, ((5, 9), (5, 9)))
     ]
     values = _call(stage, counts)
     stage.recorder.returned(values[0])

@@ -12,6 +12,8 @@ Promises of the exercise, and the scenarios that check them:
     the graph of one micro-batch at a time is alive: `memory`
 
 The contract of all exercises adds: modes stay as they are (`modes`), and nothing is printed (`quiet`).
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 from collections.abc import Sequence

@@ -8,6 +8,8 @@ Promises of the exercise, and the scenarios that check them:
     random states stay as they are: `random-states`
 
 The contract of all exercises adds: nothing is printed (`quiet`).
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 from collections import OrderedDict

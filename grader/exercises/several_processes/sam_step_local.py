@@ -11,6 +11,8 @@ Promises of the exercise, and the scenarios that check them:
     the loss at w of this rank is returned, a float: `returns`, `types`
 
 The contract of all exercises adds: nothing is printed (`quiet`).
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 from typing import Any

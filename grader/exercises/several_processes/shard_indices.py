@@ -12,6 +12,8 @@ Promises of the exercise, and the scenarios that check them:
     a list of int is returned: `types`
 
 The contract of all exercises adds: nothing is printed (`quiet`).
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 import random

@@ -9,6 +9,8 @@ Promises of the exercise, and the scenarios that check them:
     `zero_grad` clears every gradient: `cleared`
 
 The contract of all exercises adds: nothing is printed (`quiet`).
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,7 @@
 """Find what instruments leave behind: hooks and attributes on a model, and graphs; for the driver of `Dashboard`.
 
 To find something else that a dashboard must not leave, add a function here and call it in the driver's scenario
-`close`.
+`close`, or in `graph` if it is a graph.
 """
 
 import gc

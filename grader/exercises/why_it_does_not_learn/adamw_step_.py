@@ -16,6 +16,8 @@ The contract of all exercises adds: nothing is printed (`quiet`).
 Only the check `update` compares the parameters with the solution's; scenarios of other checks that need their values
 compare the function with itself (`record_difference`). So a wrong update of parameters costs only the points of
 `update`.
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 import copy
@@ -308,8 +310,8 @@ def _gradient_values(stage: Stage) -> None:
     before, gradients = _flat(params), _gradients(stage, params, 0)
     _call(stage, params, gradients, _State())
     pairs = zip(gradients, _gradients(stage, params, 0), strict=True)
-    stays = all(now is not None and given is not None and torch.equal(now, given) for now, given in pairs)
-    stage.recorder.claim("그레이디언트가 그대로", yes_or_no(stays), _moved_values(before, params))
+    are_kept = all(now is not None and given is not None and torch.equal(now, given) for now, given in pairs)
+    stage.recorder.claim("그레이디언트가 그대로", yes_or_no(are_kept), _moved_values(before, params))
 
 
 @driver.scenario("graph", "계산 그래프가 붙은 그레이디언트", check="kept")

@@ -15,6 +15,8 @@ The contract of all exercises adds: nothing is printed (`quiet`).
 
 Scenarios about passes and hooks compare the learner's readings with one another, so that a wrong formula costs its own
 check only.
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 from collections.abc import Callable, Sequence
@@ -163,8 +165,10 @@ def _bare(stage: Stage) -> None:
     reading = _read(stage, board)
     for key in _PARAMETER_KEYS:
         numbers = _values(reading, key, ("body.1", "body.3", "body.4"))
-        zero = all(number == 0 for number in numbers)
-        stage.recorder.claim(key, "모두 0" if zero else "0이 아님", [seeded_number(stage.env, key, zero)])
+        are_zero = all(number == 0 for number in numbers)
+        stage.recorder.claim(
+            key, "모두 0" if are_zero else "0이 아님", [seeded_number(stage.env, key, are_zero)]
+        )
 
 
 # ---- what is measured ----------------------------------------------------------------------------
@@ -415,9 +419,9 @@ def _graph(stage: Stage) -> None:
     board = _open_dashboard(stage, model)
     make_training_pass(model, draw_inputs(stage.env, "graph", 4))
     reading = _read(stage, board)
-    kept = graphs.are_any_alive()
-    witness = seeded_number(stage.env, "graph", kept) * _has_read(reading)
-    stage.recorder.claim("역전파한 뒤의 계산 그래프", "남음" if kept else "남지 않음", [witness])
+    is_any_alive = graphs.are_any_alive()
+    witness = seeded_number(stage.env, "graph", is_any_alive) * _has_read(reading)
+    stage.recorder.claim("역전파한 뒤의 계산 그래프", "남음" if is_any_alive else "남지 않음", [witness])
 
 
 @driver.scenario("quiet", "화면 출력", check="untouched")
@@ -428,9 +432,9 @@ def _quiet(stage: Stage) -> None:
     make_training_pass(model, draw_inputs(stage.env, "quiet", 4))
     has_read = _has_read(_read(stage, board))
     stage.recorder.call(board.close)
-    printed = stage.recorder.print_count > 0
-    witness = seeded_number(stage.env, "quiet", printed) * has_read
-    stage.recorder.claim("print를 부름", yes_or_no(printed), [witness])
+    has_printed = stage.recorder.print_count > 0
+    witness = seeded_number(stage.env, "quiet", has_printed) * has_read
+    stage.recorder.claim("print를 부름", yes_or_no(has_printed), [witness])
 
 
 # ---- taking the instruments off ------------------------------------------------------------------
@@ -475,7 +479,7 @@ def _several(stage: Stage) -> None:
     model.zero_grad()
     make_training_pass(model, draw_inputs(stage.env, "second", 4))
     _claim_same(stage, "다른 계기판을 떼어도 같은 값을 읽음", second, _read(stage, fresh), first)
-    called = bool(calls)
+    was_called = bool(calls)
     stage.recorder.claim(
-        "남의 훅", "불림" if called else "불리지 않음", [seeded_number(stage.env, "hook", called)]
+        "남의 훅", "불림" if was_called else "불리지 않음", [seeded_number(stage.env, "hook", was_called)]
     )

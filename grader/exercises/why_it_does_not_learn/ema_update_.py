@@ -9,9 +9,11 @@ Promises of the exercise, and the scenarios that check them:
     the model's values stay, and modes, `requires_grad` and `.grad` of both: `stays`, `settings`
 
 The contract of all exercises adds: nothing is printed (`quiet`).
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -31,12 +33,19 @@ from grader.observe.wording import yes_or_no
 driver = Driver("ema_update_")
 
 
-def _models(stage: Stage) -> tuple[Net, Net]:
-    """Return an average and a model of the same structure, with different weights and buffers."""
-    average, model = norm_dropout_mlp(stage.env, "average"), norm_dropout_mlp(stage.env, "model")
-    for number, one in enumerate((average, model)):
+class _Models(NamedTuple):
+    """A model that holds an average, and the model that is averaged."""
+
+    average: Net
+    model: Net
+
+
+def _models(stage: Stage) -> _Models:
+    """Return two models of the same structure, with different weights and buffers."""
+    models = _Models(norm_dropout_mlp(stage.env, "average"), norm_dropout_mlp(stage.env, "model"))
+    for number, one in enumerate(models):
         _add_noise(stage, one, -1 - number)  # negative, because steps have the numbers from 0 on
-    return average, model
+    return models
 
 
 def _add_noise(stage: Stage, model: nn.Module, number: int) -> None:
@@ -179,10 +188,10 @@ def _own(stage: Stage) -> None:
     witness = _witness_of_move(before, average)
     after_call = [tensor.detach().clone() for tensor in _parameters_and_buffers(average)]
     _add_noise(stage, model, 0)
-    stays = all(
+    are_kept = all(
         torch.equal(now, then) for now, then in zip(_parameters_and_buffers(average), after_call, strict=True)
     )
-    stage.recorder.claim("model이 바뀐 뒤에도 그대로", yes_or_no(stays), witness)
+    stage.recorder.claim("model이 바뀐 뒤에도 그대로", yes_or_no(are_kept), witness)
     for name, get in getters.items():
         pairs = zip(get(average), held[name], strict=True)
         are_same = all(now is then and now.data_ptr() == address for now, (then, address) in pairs)
@@ -207,10 +216,10 @@ def _stays(stage: Stage) -> None:
     before = flat_weights(average)
     given = [tensor.detach().clone() for tensor in _parameters_and_buffers(model)]
     _call(stage, average, model, 0.6, 0)
-    stays = all(
+    are_kept = all(
         torch.equal(now, then) for now, then in zip(_parameters_and_buffers(model), given, strict=True)
     )
-    stage.recorder.claim("model의 값이 그대로", yes_or_no(stays), _witness_of_move(before, average))
+    stage.recorder.claim("model의 값이 그대로", yes_or_no(are_kept), _witness_of_move(before, average))
 
 
 @driver.scenario("settings", "모드, requires_grad, .grad", check="kept")

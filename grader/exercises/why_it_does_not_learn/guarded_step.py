@@ -2,8 +2,9 @@
 
 Promises of the exercise, and the scenarios that check them:
     a norm above `factor` times the median of the last `window` norms is skipped: `sequence`, `window`, `limit`,
-    `middle` before there are `window` norms in `history`, every finite norm is usual: `short` the norm is that of all
-    gradients that the optimizer holds, together: `groups`, `one-norm`; parameters without a
+        `middle`
+    before there are `window` norms in `history`, every finite norm is usual: `short`
+    the norm is that of all gradients that the optimizer holds, together: `groups`, `one-norm`; parameters without a
         gradient do not count: `none`
     NaN and infinity are always skipped: `not-finite`
     an ordinary update, then the scheduler: `update`
@@ -14,6 +15,8 @@ Promises of the exercise, and the scenarios that check them:
 
 Gradients are written into `.grad` by the driver, with a norm of its choice. Scenarios on the decision give a history of
 their own to each call and compare what is returned only, so that a wrong update or history costs nothing there.
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 import math
@@ -37,7 +40,6 @@ _WINDOW = 5
 """The `window` of a `_Training`; odd, so that the median is one of the norms. The history of a `_Training` begins
 longer than that, and the norms that scenarios with it give for updates are below the median. So forgetting the factor,
 or taking a window one too long, costs nothing there."""
-
 
 _Groups = Sequence[Sequence[Sequence[float] | None]]
 """For each group of an optimizer, and each parameter in it, the elements of its gradient; None: it has no gradient."""
@@ -303,7 +305,7 @@ def _skip_adamw(stage: Stage) -> None:
     _skip_between_updates(stage, adamw)
 
 
-@driver.scenario("history", "업데이트한 배치의 노름", check="history")
+@driver.scenario("history", "여러 번 부른 뒤의 history", check="history")
 def _history(stage: Stage) -> None:
     """Record the history after updates and skips. A wrong program adds the skipped ones, or adds nothing."""
     training = _Training(stage, states=False)

@@ -12,6 +12,8 @@ Promises of the exercise, and the scenarios that check them:
 Each scenario uses small models that show one of these rules, and records only what the rule is about: which list holds
 a parameter (the first four lines above), how often, in which order, or which exception was raised. The models' classes
 are named like models and not after the rule: learners may read the name in the message of an exception.
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 from collections.abc import Sequence

@@ -8,6 +8,8 @@ Promises of the exercise, and the scenarios that check them:
     no product has more elements than the matrix: `products`
     the result has the dtype of the matrix: `types`, and is computed in no lower precision: `precision`
     the matrix itself stays as it is: `input`
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 from functools import partial
@@ -147,7 +149,7 @@ def _shapes(stage: Stage) -> None:
 def _steps(stage: Stage) -> None:
     """Ask for one step, for a drawn number from two to four, for seven, and for none.
 
-    A wrong program always makes five, or one too few. Every program that fails `square` fails here, too.
+    A wrong program always makes five, or one too few.
     """
     for steps in (1, stage.env.draw("steps").whole(2, 4), 7, 0):
         result = _call(stage, _matrix(stage, 3, 6), steps=steps)

@@ -18,6 +18,8 @@ The contract of all exercises adds: nothing is printed (`quiet`).
 
 Scenarios about states compare runs of the same program with one another, and those about losses, except
 `training-loss`, have a model that does not move. So they do not judge where an update leads.
+
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
 from collections.abc import Callable, Sequence
@@ -319,7 +321,8 @@ def _best(stage: Stage) -> None:
     """Record `best` before training and after six epochs, of which the second or third is best.
 
     A program that keeps the last state, or a reference that later updates change, has another one. So has one that
-    compares with the epoch before only: the losses fall again before the last epoch.
+    compares with the epoch before only: the losses fall again before the last epoch. Weights that change after the
+    training show a reference where the last state is kept, too.
     """
     low, first, second, middle, last, high = _rising_losses(stage.env, 6)
     script = [first, second, high, middle, last]
@@ -329,6 +332,10 @@ def _best(stage: Stage) -> None:
     _record_best(stage, "처음의 best", case, trainer.best)
     stage.recorder.call(trainer.fit, SizedLoader(case.data), validation_loader(stage.env), len(script))
     _record_best(stage, "끝난 뒤의 best", case, trainer.best)
+    with torch.no_grad():
+        for parameter in case.model.parameters():
+            parameter.add_(1.0)
+    _record_best(stage, "가중치를 더 바꾼 뒤의 best", case, trainer.best)
 
 
 @driver.scenario("ties", "검증 손실이 같은 두 에폭", check="history")
@@ -415,11 +422,11 @@ def _file(stage: Stage) -> None:
     first, second = ResumableTraining(stage, "model").fit(), ResumableTraining(stage, "fresh")
     with scratch_folder() as folder:
         torch.save(stage.recorder.call(first.trainer.state_dict), folder / "state.pt")
-        state, how = read_checkpoint(folder / "state.pt")
+        state, outcome = read_checkpoint(folder / "state.pt")
     if state:
         second.load(deepcopy(state))
     is_same = torch.equal(first.weights_and_rates(), second.weights_and_rates())
-    stage.recorder.claim("state를 쓴 파일", how, [seeded_number(stage.env, how)])
+    stage.recorder.claim("state를 쓴 파일", outcome, [seeded_number(stage.env, outcome)])
     stage.recorder.claim(
         "읽은 가중치와 학습률이 쓸 때와 같음", yes_or_no(is_same), [seeded_number(stage.env, is_same)]
     )

@@ -140,7 +140,7 @@ def _play_budget(exercise: Exercise, reference: Reference) -> int:
     It falls with the number of events in the solution's runs, multiplied by the driver's `cost`. Scenarios that watch
     memory are not counted: most edits are dropped before they are played in one.
     """
-    scenarios = [s.name for s in exercise.driver.scenarios if not s.watches_memory]
+    scenarios = [scenario.name for scenario in exercise.driver.scenarios if not scenario.watches_memory]
     events = sum(len(reference.solution_run(name).events) for name in scenarios)
     events = round(events * exercise.driver.cost)
     if events <= _FEW_EVENTS:
@@ -183,14 +183,15 @@ def _with_mistakes_at_steps(
     for number, named in enumerate(mistakes):
         wanted = {line.strip() for line in named.right_lines} - {GAP}
         for edit, step in zip(repair.edits, steps, strict=True):
-            inserts = edit.where and not edit.old and wanted and wanted <= {line.strip() for line in edit.new}
-            if inserts and (named.before or named.after) and step.line is not None:
+            inserted = {line.strip() for line in edit.new} if edit.side and not edit.old else set()
+            inserts_what_lacks = bool(wanted) and wanted <= inserted
+            if inserts_what_lacks and (named.before or named.after) and step.line is not None:
                 mistakes[number] = replace(
                     named,
                     line=step.line,
                     cell=step.cell,
-                    before="앞" in edit.where,
-                    after="앞" not in edit.where,
+                    before=edit.side == "before",
+                    after=edit.side != "before",
                     source_line=origin.line_text(edit.line),
                 )
                 break

@@ -2,7 +2,7 @@
 
 Edits change the text, not the syntax tree, so that comments and spacing stay wherever nothing is edited. `small_edits`
 reads the learner's definition and its helpers, and the solution's definition; the other modules of this folder look at
-them and draft edits. Nothing is edited here.
+them and draft edits. Nothing is edited here. What else they need to know becomes a field of `Statement` or `Gap`.
 
 Three kinds of numbers occur. Attributes called `..._line` or `lineno` count the program's lines from 1; `position` is
 an index in a block; `start` and `end` are the bounds of a slice of `program_lines`.
@@ -169,8 +169,10 @@ class DefinitionText:
 
     def _has_own_lines(self, node: ast.stmt, block_nodes: list[ast.stmt]) -> bool:
         """Return `Statement.has_own_lines` for a statement of a block with these nodes."""
-        others = [n for n in block_nodes if n is not node]
-        shares_line = any(n.lineno <= last_line(node) and last_line(n) >= node.lineno for n in others)
+        others = [other for other in block_nodes if other is not node]
+        shares_line = any(
+            other.lineno <= last_line(node) and last_line(other) >= node.lineno for other in others
+        )
         line = self.program_lines[node.lineno - 1]
         is_elif = isinstance(node, ast.If) and line.lstrip().startswith("elif")
         return not (self.text_before(node).strip() or shares_line or is_elif)
@@ -241,7 +243,7 @@ class DefinitionText:
     @cached_property
     def _statement_ends(self) -> set[tuple[int | None, int | None]]:
         """Where each statement ends: its line, from 1, and its column in bytes."""
-        return {(s.node.end_lineno, s.node.end_col_offset) for s in self.statements}
+        return {(statement.node.end_lineno, statement.node.end_col_offset) for statement in self.statements}
 
     def replacement(self, node: ast.expr | ast.stmt, text: str) -> LineReplacement:
         """Return the change that puts `text` in the place of a node."""
@@ -259,7 +261,7 @@ def reindent(lines: list[str], old: str, new: str) -> list[str]:
 
 def _gaps_in(block: Block) -> Iterator[Gap]:
     """Yield the places of one block; none unless all its statements have their own lines."""
-    if not all(s.has_own_lines for s in block.statements):
+    if not all(statement.has_own_lines for statement in block.statements):
         return
     previous: Statement | None = None
     for statement in block.statements:

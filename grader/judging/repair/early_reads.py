@@ -11,38 +11,46 @@ A statement that sets names in another order than `ast` lists its parts, or name
 """
 
 import ast
+from typing import NamedTuple
 
 from grader.submission.syntax import arguments_of, names_imported
 
 
-def early_reads(definition: ast.FunctionDef | ast.ClassDef) -> set[tuple[str, str]]:
-    """Return a pair (function, variable) for each local variable that a function reads before it sets it.
+class EarlyRead(NamedTuple):
+    """A local variable that a function reads before it sets it."""
+
+    function: str
+    variable: str
+
+
+def early_reads(definition: ast.FunctionDef | ast.ClassDef) -> set[EarlyRead]:
+    """Return the early reads of a function, or of the methods of a class.
 
     A local variable is one that the function sets somewhere. What is inside nested functions, classes and lambdas is
     not examined, and neither are their default arguments and decorators.
 
-    A pair is no proof of an error: the name may be `global`, or an `if` may skip the read until a later round of a loop
-    has set it. So the caller should compare the pairs of an edited definition with those of the original.
+    An early read is no proof of an error: the name may be `global`, or an `if` may skip the read until a later round of
+    a loop has set it. So the caller should compare those of an edited definition with those of the original.
 
     Args:
         definition: a function, or a class whose methods are examined.
     """
     if isinstance(definition, ast.FunctionDef):
         return _early_reads_of_function(definition)
-    found: set[tuple[str, str]] = set()
+    found: set[EarlyRead] = set()
     for node in definition.body:
         if isinstance(node, ast.FunctionDef):
             found |= _early_reads_of_function(node)
     return found
 
 
-def _early_reads_of_function(function: ast.FunctionDef) -> set[tuple[str, str]]:
-    """Return the pairs of one function."""
+def _early_reads_of_function(function: ast.FunctionDef) -> set[EarlyRead]:
+    """Return the early reads of one function."""
     visitor = _FirstRunVisitor({argument.arg for argument in arguments_of(function.args)})
     for statement in function.body:
         visitor.visit(statement)
     # `names_set` now holds the function's local variables; `read_early` holds globals and builtins too.
-    return {(function.name, name) for name in visitor.read_early & visitor.names_set}
+    return {EarlyRead(function.name, name) for name in visitor.read_early & visitor.names_set}
 
 
 class _FirstRunVisitor(ast.NodeVisitor):

@@ -7,7 +7,7 @@ programs of them. A new kind of edit gets a name in `Kind`, and a line in `KINDS
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Kind = Literal[
     "missing",
@@ -111,6 +111,15 @@ KINDS: Mapping[Kind, KindOfEdit] = {
 """The effect and the phrase of each kind."""
 
 
+class ShownLines(NamedTuple):
+    """The lines that the learner is shown of an edit."""
+
+    old: Sequence[str]
+    """Shown as removed."""
+    new: Sequence[str]
+    """Shown as added."""
+
+
 @dataclass(frozen=True)
 class Draft:
     """An edit before it is tried: the program's lines `[start:end]`, as a slice counts them, become `new_lines`."""
@@ -134,8 +143,8 @@ class Draft:
     """Line, from 1, that feedback points at."""
     side: Side = ""
     """For something inserted or moved: on which side of `line` it belongs. Otherwise empty."""
-    shown_lines: tuple[Sequence[str], Sequence[str]] | None = None
-    """The lines shown as removed and those shown as added; None: all that change, and all of `new_lines`."""
+    shown_lines: ShownLines | None = None
+    """None: all lines that change are shown as removed, and all of `new_lines` as added."""
     changed_code: str = ""
     """The code that is inserted (of a guard: its line), deleted, moved, or put in the place of a whole statement.
 

@@ -117,10 +117,12 @@ class EditMaterial:
 
     @cached_property
     def solution_constants(self) -> list[ast.Constant]:
-        """The constants of the solution, except strings."""
-        constants = (n for n in self._solution_nodes if isinstance(n, ast.Constant))
-        # By `repr`, because `1`, `1.0` and `True` are equal as keys.
-        return list({repr(c.value): c for c in constants if not isinstance(c.value, str)}.values())
+        """The constants in the translated statements of the solution, each once, except strings."""
+        found: dict[str, ast.Constant] = {}
+        for node in self._solution_nodes:
+            if isinstance(node, ast.Constant) and not isinstance(node.value, str):
+                found[repr(node.value)] = node  # by `repr`, because `1`, `1.0` and `True` are equal as keys
+        return list(found.values())
 
     @cached_property
     def names_used_alike(self) -> dict[str, list[str]]:
@@ -147,7 +149,7 @@ class EditMaterial:
         the likeliest (`_INNER_PARAMETER_COST`).
         """
         words = _words(name.id)
-        similar = [n for n in self._variables if n != name.id and words & _words(n)]
+        similar = [other for other in self._variables if other != name.id and words & _words(other)]
         parameters = self._inner_parameters_around(name)
         likelier = parameters if name.id not in parameters else set()
         found = [
@@ -158,25 +160,29 @@ class EditMaterial:
 
     def _inner_parameters_around(self, name: ast.Name) -> set[str]:
         """Return the positional parameters of the inner functions and methods that the node `name` stands in."""
-        around = [f for f in self._inner_functions if f.lineno <= name.lineno <= (f.end_lineno or 0)]
+        around = [
+            function
+            for function in self._inner_functions
+            if function.lineno <= name.lineno <= (function.end_lineno or 0)
+        ]
         return {argument.arg for function in around for argument in function.args.args}
 
     @cached_property
     def _inner_functions(self) -> list[ast.FunctionDef]:
         """Functions inside the definition, methods among them."""
         node = self._definition.node
-        return [n for n in ast.walk(node) if isinstance(n, ast.FunctionDef) and n is not node]
+        return [inner for inner in ast.walk(node) if isinstance(inner, ast.FunctionDef) and inner is not node]
 
     @cached_property
     def _variables(self) -> set[str]:
         """All parameters and assigned variables of the definition, inner functions included."""
-        parameters = {n.arg for n in ast.walk(self._definition.node) if isinstance(n, ast.arg)}
+        parameters = {node.arg for node in ast.walk(self._definition.node) if isinstance(node, ast.arg)}
         return parameters | self._definition.names_assigned
 
     @cached_property
     def _solution_nodes(self) -> list[ast.AST]:
         """All nodes of the solution's translated statements, each in its likeliest version."""
-        parts = [part for s in self._solution.statements for part in own_parts(s.versions[0])]
+        parts = [part for statement in self._solution.statements for part in own_parts(statement.versions[0])]
         return [node for part in parts for node in ast.walk(part)]
 
 
@@ -202,7 +208,7 @@ def _names_used_as_numbers(node: ast.AST) -> list[str]:
             candidates = [node.target]
     elif isinstance(node, ast.Assign) and _looks_numeric(node.value):
         candidates = node.targets
-    return [c.id for c in candidates if isinstance(c, ast.Name)]
+    return [candidate.id for candidate in candidates if isinstance(candidate, ast.Name)]
 
 
 def _looks_numeric(value: ast.expr) -> bool:
@@ -224,7 +230,7 @@ def _words(name: str) -> set[str]:
 
 def _names(node: ast.AST) -> list[str]:
     """Return all names in a tree, once for each time that they occur."""
-    return [n.id for n in ast.walk(node) if isinstance(n, ast.Name)]
+    return [part.id for part in ast.walk(node) if isinstance(part, ast.Name)]
 
 
 def _len_of(argument: ast.expr) -> ast.Call:

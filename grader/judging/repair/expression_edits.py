@@ -8,11 +8,9 @@ For each of the learner's statements there are three sources of drafts:
 - usual slips: `mutations` of each expression, and edits of the statement's whole value, such as `/ n` or `.item()`
   after it.
 
-Costs are explained at `Draft.cost`.
-
 Example: the learner has `loss = loss_fn(out, yb) / n`, the solution `loss = loss_fn(out, yb) / len(xb)`. The first
-source puts `len(xb)` in the place of `n`, at little more than `_DIFFERENCE_COST`. From the third come
-`loss_fn(out, yb)` without the division, other divisors, and in a loop `loss += …`, each at about `_SLIP_COST`.
+source puts `len(xb)` in the place of `n`, at little more than `_DIFFERENCE_COST` (see `Draft.cost`). From the third
+come `loss_fn(out, yb)` without the division, other divisors, and in a loop `loss += …`, each at about `_SLIP_COST`.
 
 `small_edits` calls `expression_drafts`. A slip in any expression is added in `mutations`, one of a statement's whole
 value in `_whole_value_edits`; what comes from the solution needs a kind in `_kind_of`.
@@ -21,6 +19,7 @@ value in `_whole_value_edits`; what comes from the solution needs a kind in `_ki
 import ast
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from grader.judging.repair.definition_text import DefinitionText, Statement
 from grader.judging.repair.edit_drafts import Draft, Kind
@@ -115,8 +114,9 @@ def expression_drafts(definition: DefinitionText, solution: TranslatedSolution) 
         slip_cost = _SLIP_COST + _SAME_WORDS_COST * has_same_words
         for node, is_function_name in _expressions(statement):
             if not is_function_name:
-                for extra_cost, kind, new in mutations(node, material):
-                    yield _replacement_draft(definition, node, new, slip_cost + extra_cost, kind)
+                for slip in mutations(node, material):
+                    cost = slip_cost + slip.extra_cost
+                    yield _replacement_draft(definition, node, slip.expression, cost, slip.kind)
             for enclosing in _enclosing_in_solution(node, statement, solution):
                 cost = _ENCLOSING_COST + _COST_PER_NODE * enclosing.size
                 yield _replacement_draft(definition, node, enclosing.expression, cost, "expression")
@@ -128,19 +128,23 @@ def _is_same_simple_statement(one: ast.stmt, other: ast.stmt) -> bool:
     return not is_compound(other) and header_text(one) == header_text(other)
 
 
-def _expressions(statement: Statement) -> Iterator[tuple[ast.expr, bool]]:
-    """Yield the expressions of a statement, without those in its body, as (expression, is_function_name).
+class _Expression(NamedTuple):
+    """An expression in a statement of the learner's."""
 
-    `is_function_name` is true for `len` in `len(xs)`, which hardly stands there for another variable. Expressions in
-    f-strings are left out, because their positions are not reliable.
-    """
+    node: ast.expr
+    is_function_name: bool
+    """True for `len` in `len(xs)`, which hardly stands there for another variable."""
+
+
+def _expressions(statement: Statement) -> Iterator[_Expression]:
+    """Yield the expressions of a statement, without its body and f-strings, in which positions are not reliable."""
     for part in own_parts(statement.node):
         nodes = list(ast.walk(part))
         called = [n.func for n in nodes if isinstance(n, ast.Call)]
         in_f_strings = {inner for n in nodes if isinstance(n, ast.JoinedStr) for inner in ast.walk(n)}
         for node in nodes:
             if isinstance(node, ast.expr) and node not in in_f_strings:
-                yield node, isinstance(node, ast.Name) and node in called
+                yield _Expression(node, isinstance(node, ast.Name) and node in called)
 
 
 # ---- from the solution -----------------------------------------------------------------------------
@@ -204,7 +208,14 @@ def _enclosing_in_solution(
         yield from (enclosing for enclosing in found if ast.dump(enclosing.expression) not in written)
 
 
-def _differing_pairs(old: ast.AST, new: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+class _DifferingPair(NamedTuple):
+    """An expression of the learner's, and the one that the solution has in its place."""
+
+    old: ast.expr
+    new: ast.expr
+
+
+def _differing_pairs(old: ast.AST, new: ast.AST) -> Iterator[_DifferingPair]:
     """Yield pairs of expressions in which the learner's tree and the solution's differ, each after the pairs inside it.
 
     For `loss / n` and `loss / len(xb)` these are (`n`, `len(xb)`) and the two quotients. A plain and a dotted name that
@@ -229,7 +240,7 @@ def _differing_pairs(old: ast.AST, new: ast.AST) -> Iterator[tuple[ast.expr, ast
             if new_children and type(child) is type(new) and len(_children(child)) == len(new_children):
                 yield from _differing_pairs(child, new)
     if isinstance(old, ast.expr) and isinstance(new, ast.expr):
-        yield old, new
+        yield _DifferingPair(old, new)
 
 
 def _end_in_same_name(old: ast.AST, new: ast.AST) -> bool:

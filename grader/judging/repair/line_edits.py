@@ -17,7 +17,7 @@ import ast
 from collections.abc import Iterator
 
 from grader.judging.repair.definition_text import DefinitionText, Gap, Statement, reindent
-from grader.judging.repair.edit_drafts import Draft, Kind, Side
+from grader.judging.repair.edit_drafts import Draft, Kind, ShownLines, Side
 from grader.judging.repair.line_insertions import (
     INDENT,
     LIKENESS_COST,
@@ -95,8 +95,8 @@ def _unwrapping(
     for name in ("body", "orelse"):
         nodes = getattr(node, name, [])
         # The block that begins with the first of these nodes; there is none without nodes, as without an `else`.
-        kept = next((b for b in definition.blocks if b.statements[0].node in nodes[:1]), None)
-        if kept is None or not all(s.has_own_lines for s in kept.statements):
+        kept = next((block for block in definition.blocks if block.statements[0].node in nodes[:1]), None)
+        if kept is None or not all(inner.has_own_lines for inner in kept.statements):
             continue
         first, last = kept.statements[0].first_line, kept.statements[-1].last_line
         new = reindent(definition.program_lines[first - 1 : last], kept.indent, statement.block.indent)
@@ -105,7 +105,7 @@ def _unwrapping(
         kind: Kind = "no-condition" if isinstance(node, ast.If | ast.While) else "superfluous"
         start, end = statement.first_line - 1, statement.last_line
         only_guard_goes = name == "body" and last == end
-        shown_lines = (definition.program_lines[start : first - 1], ()) if only_guard_goes else None
+        shown_lines = ShownLines(definition.program_lines[start : first - 1], ()) if only_guard_goes else None
         yield Draft(cost, kind, start, end, new, statement.first_line, shown_lines=shown_lines)
 
 
@@ -131,7 +131,9 @@ def _guards(definition: DefinitionText, solution: TranslatedSolution) -> Iterato
         if not isinstance(original.node, ast.If | ast.With | ast.For) or translated.likeness == 1.0:
             continue
         # The learner's statements that do what the solution does under this guard.
-        guarded = {s.counterpart for s in solution.statements if s.original.block.owner is original.node}
+        guarded = {
+            other.counterpart for other in solution.statements if other.original.block.owner is original.node
+        }
         guarded -= {None}
         method = original.block.method
         for version_index, version in enumerate(translated.versions):
@@ -150,7 +152,9 @@ def _guards(definition: DefinitionText, solution: TranslatedSolution) -> Iterato
 def _statement_ranges(definition: DefinitionText) -> Iterator[list[Statement]]:
     """Yield the sequences of neighbouring statements that a guard may be put around."""
     for block in definition.blocks:
-        if isinstance(block.owner, ast.ClassDef) or not all(s.has_own_lines for s in block.statements):
+        if isinstance(block.owner, ast.ClassDef) or not all(
+            inner.has_own_lines for inner in block.statements
+        ):
             continue
         count = len(block.statements)
         for start in range(count):
@@ -165,7 +169,7 @@ def _guard_draft(definition: DefinitionText, statements: list[Statement], header
     indent = statements[0].block.indent
     inner = reindent(definition.program_lines[first - 1 : last], indent, indent + INDENT)
     new = [indent + header, *inner]
-    shown_lines = ((), new[:1])
+    shown_lines = ShownLines((), new[:1])
     return Draft(cost, "guard", first - 1, last, new, first, "before", shown_lines, changed_code=header)
 
 
@@ -240,7 +244,8 @@ def _move_draft(definition: DefinitionText, statement: Statement, gap: Gap, cost
     side: Side = "before" if gap.lines_before < statement.first_line else "after"
     kind: Kind = "order" if gap.block is statement.block else "place"
     code = "\n".join(source)
-    return Draft(cost, kind, start, end, new, statement.first_line, side, (source, moved), code)
+    shown_lines = ShownLines(source, moved)
+    return Draft(cost, kind, start, end, new, statement.first_line, side, shown_lines, code)
 
 
 # ---- decorators ------------------------------------------------------------------------------------
@@ -254,11 +259,12 @@ _SUPERFLUOUS_DECORATOR_COST = 4.0
 def _decorators(definition: DefinitionText, solution: DefinitionText) -> Iterator[Draft]:
     """Yield insertions of decorators that the solution's function of the same name has, and deletions of all others."""
     wanted_by_name = {
-        node.name: [ast.unparse(d) for d in node.decorator_list] for node in _definitions_in(solution)
+        node.name: [ast.unparse(decorator) for decorator in node.decorator_list]
+        for node in _definitions_in(solution)
     }
     for node in _definitions_in(definition):
         indent = definition.text_before(node)
-        present = {ast.unparse(d): d for d in node.decorator_list}
+        present = {ast.unparse(decorator): decorator for decorator in node.decorator_list}
         wanted = wanted_by_name.get(node.name, [])
         for text in wanted:
             if text not in present:
@@ -275,5 +281,7 @@ def _decorators(definition: DefinitionText, solution: DefinitionText) -> Iterato
 
 def _definitions_in(definition: DefinitionText) -> list[ast.FunctionDef | ast.ClassDef]:
     """Return the definition itself and the functions inside it."""
-    inner = [s.node for s in definition.statements if isinstance(s.node, ast.FunctionDef)]
+    inner = [
+        statement.node for statement in definition.statements if isinstance(statement.node, ast.FunctionDef)
+    ]
     return [definition.node, *inner]

@@ -16,6 +16,7 @@ less likely than another. `line_edits` uses the costs of the first lines and `ga
 
 import ast
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from grader.judging.repair.definition_text import DefinitionText, Gap, Statement, reindent
 from grader.judging.repair.edit_drafts import Draft, Kind, Side
@@ -138,7 +139,7 @@ def gap_cost(solution: TranslatedSolution, translated: TranslatedStatement, gap:
     parent = solution.counterpart_of_parent(translated)
     in_corresponding_block = parent is not None and gap.block.owner is parent.node
     original_block = translated.original.block
-    both_in_function = all(isinstance(b.owner, ast.FunctionDef) for b in (original_block, gap.block))
+    both_in_function = all(isinstance(block.owner, ast.FunctionDef) for block in (original_block, gap.block))
     if in_corresponding_block or both_in_function:
         return _NO_NEIGHBOUR_COST if before is None and after is None else _WRONG_NEIGHBOURS_COST
     return _OTHER_BLOCK_COST + _OTHER_LOOP_DEPTH_COST * (gap.block.loop_depth != original_block.loop_depth)
@@ -147,10 +148,10 @@ def gap_cost(solution: TranslatedSolution, translated: TranslatedStatement, gap:
 def _insertion_draft(gap: Gap, lines: Sequence[str], cost: float) -> Draft:
     """Return a draft that inserts these lines, which are not indented yet."""
     new = [gap.block.indent + line for line in lines]
-    line, side = _feedback_place(gap)
+    place = _feedback_place(gap)
     index = gap.lines_before
     kind = _kind_of_insertion(gap, lines)
-    return Draft(cost, kind, index, index, new, line, side, changed_code="\n".join(lines))
+    return Draft(cost, kind, index, index, new, place.line, place.side, changed_code="\n".join(lines))
 
 
 def _kind_of_insertion(gap: Gap, lines: Sequence[str]) -> Kind:
@@ -164,12 +165,19 @@ def _kind_of_insertion(gap: Gap, lines: Sequence[str]) -> Kind:
     return "case" if lines[0].startswith("if ") and returns and gap.next is not None else "missing-lines"
 
 
-def _feedback_place(gap: Gap) -> tuple[int, Side]:
-    """Return the line that feedback points at for a gap, and on which side of it the gap is."""
+class _FeedbackPlace(NamedTuple):
+    """The line that feedback points at, and the side of it at which something is missing."""
+
+    line: int
+    side: Side
+
+
+def _feedback_place(gap: Gap) -> _FeedbackPlace:
+    """Return the place of a gap as feedback tells it."""
     if gap.next is not None:
-        return gap.next.first_line, "before"
-    assert gap.previous is not None
-    return gap.previous.first_line, "end" if is_compound(gap.previous.node) else "after"
+        return _FeedbackPlace(gap.next.first_line, "before")
+    assert gap.previous is not None  # no block is empty
+    return _FeedbackPlace(gap.previous.first_line, "end" if is_compound(gap.previous.node) else "after")
 
 
 # ---- repeat ----------------------------------------------------------------------------------------
@@ -243,10 +251,10 @@ def _opposites_further_out(definition: DefinitionText, statement: Statement, nod
     Example: `if (i + 1) % k == 0: update()` in a loop, and after the loop `if not (i + 1) % k == 0: update()`, which
     updates with what is left over after the last full window.
     """
-    body = next((b for b in definition.blocks if b.owner is node), None)
-    if body is None or not all(s.has_own_lines for s in body.statements):
+    body = next((block for block in definition.blocks if block.owner is node), None)
+    if body is None or not all(statement.has_own_lines for statement in body.statements):
         return
-    inner = [line for s in body.statements for line in definition.lines_of(s)]
+    inner = [line for statement in body.statements for line in definition.lines_of(statement)]
     test = ast.unparse(ast.UnaryOp(ast.Not(), node.test))
     lines = [f"if {test}:", *reindent(inner, body.indent, INDENT)]
     around = definition.statement_around(statement.block)

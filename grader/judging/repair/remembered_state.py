@@ -2,7 +2,7 @@
 
 A submission's scenarios are played in one process, as a learner calls a function again and again in one notebook. A
 mutable default, an attribute of a class or a global variable lives on between the calls; a newly loaded program has
-forgotten what they held. So if a scenario always has the same other result in a newly loaded program, something was
+forgotten what they held. So if two newly loaded programs give the same other result in a scenario, something was
 remembered.
 
 Example: `def reach(node, seen=set())` skips in its second call the nodes that the first call has added to `seen`.
@@ -97,11 +97,13 @@ def _lines_that_could_remember(definition: Definition) -> Iterator[int]:
     """Yield the lines of defaults that may be mutable, class attributes, `global`, and `f.calls = …` inside `f`."""
     for node in ast.walk(definition):
         if isinstance(node, ast.FunctionDef | ast.Lambda):
-            defaults = (d for d in (*node.args.defaults, *node.args.kw_defaults) if d is not None)
-            yield from (d.lineno for d in defaults if isinstance(d, _MAYBE_MUTABLE))
+            defaults = (*node.args.defaults, *node.args.kw_defaults)
+            yield from (default.lineno for default in defaults if isinstance(default, _MAYBE_MUTABLE))
         elif isinstance(node, ast.ClassDef):
-            assignments = (s for s in node.body if isinstance(s, ast.Assign | ast.AnnAssign))
-            yield from (s.lineno for s in assignments if s.value is not None)  # not `best: float`
+            for statement in node.body:
+                # Not `best: float`, which has no value.
+                if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
+                    yield statement.lineno
         elif isinstance(node, ast.Global):
             yield node.lineno
         elif isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign) and node.value is not None:

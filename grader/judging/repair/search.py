@@ -333,7 +333,8 @@ def _focus(run: Run | None, wanted: Run, atol: float) -> Focus:
     lines = _lines_of_first_differing_events(run, wanted)
     if run.failure is not None and run.failure.line is not None:
         lines.add(run.failure.line)
-    kinds, wanted_kinds = Counter(e.kind for e in run.events), Counter(e.kind for e in wanted.events)
+    kinds = Counter(event.kind for event in run.events)
+    wanted_kinds = Counter(event.kind for event in wanted.events)
     first_difference = find_difference(run, wanted, atol)
     name = "" if first_difference is None else first_difference.name
     return Focus(

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 from grader.judging.repair.definition_text import DefinitionText
 from grader.judging.repair.early_reads import early_reads
-from grader.judging.repair.edit_drafts import KINDS, Draft, Kind, Side
+from grader.judging.repair.edit_drafts import KINDS, Draft, Kind, ShownLines, Side
 from grader.judging.repair.expression_edits import expression_drafts
 from grader.judging.repair.line_edits import line_drafts
 from grader.judging.repair.top_level_names import helper_names, top_level_names
@@ -111,8 +111,13 @@ class SmallEdit:
     """The lines that the learner is shown as removed; empty for something inserted."""
     new: tuple[str, ...] = ()
     """The lines that the learner is shown as added, imports first; empty if lines only go."""
-    where: str = ""
-    """For something inserted or moved: on which side of the line it belongs, in Korean. Otherwise empty."""
+    side: Side = ""
+    """For something inserted or moved: on which side of the line it belongs. Otherwise empty."""
+
+    @property
+    def where(self) -> str:
+        """The side in Korean; empty if there is none."""
+        return _SIDE_TEXTS[self.side]
 
     @property
     def phrase(self) -> str:
@@ -150,7 +155,7 @@ def small_edits(
     dumps_seen = {ast.dump(definition.node) for definition in definitions}
     # What the program itself reads too early is no reason against an edit: it may be the mistake.
     early_reads_before = {definition: early_reads(definition.node) for definition in definitions}
-    for draft, definition in _likeliest_first(definitions, solution, focus or Focus()):
+    for _, draft, definition in _likeliest_first(definitions, solution, focus or Focus()):
         lines = draft.applied_to(definition.program_lines)
         lines_added = len(lines) - len(definition.program_lines)
         # Only the definition is parsed again: the whole program would take much longer, for each of many drafts.
@@ -176,8 +181,8 @@ class _PricedDraft(NamedTuple):
 
 def _likeliest_first(
     definitions: Sequence[DefinitionText], solution: DefinitionText, focus: Focus
-) -> Iterable[tuple[Draft, DefinitionText]]:
-    """Return all drafts with the definitions that they edit, the likeliest first.
+) -> list[_PricedDraft]:
+    """Return all drafts, the likeliest first.
 
     Args:
         definitions: the definition of the exercise, then those of its helpers.
@@ -196,8 +201,7 @@ def _likeliest_first(
                 cost += _HELPER_COST
             drafts.append(_PricedDraft(cost, draft, definition))
     drafts.sort(key=attrgetter("cost"))
-    spread_out = sorted(_with_crowding_cost(drafts), key=attrgetter("cost"))
-    return [(draft, definition) for _, draft, definition in spread_out]
+    return sorted(_with_crowding_cost(drafts), key=attrgetter("cost"))
 
 
 def _with_crowding_cost(drafts: Iterable[_PricedDraft]) -> Iterator[_PricedDraft]:
@@ -274,8 +278,7 @@ def _small_edit(draft: Draft, before: list[str], after: list[str], imports: Sequ
         after: lines of the program with the edit made.
         imports: import statements to add.
     """
-    old, new = draft.shown_lines or (before[draft.start : draft.end], draft.new_lines)
+    shown = draft.shown_lines or ShownLines(before[draft.start : draft.end], draft.new_lines)
     # Imports go last, so that lines keep their numbers; they run before the driver calls anything.
     program = "\n".join([*after, *imports])
-    where = _SIDE_TEXTS[draft.side]
-    return SmallEdit(draft.line, draft.kind, program, tuple(old), (*imports, *new), where)
+    return SmallEdit(draft.line, draft.kind, program, tuple(shown.old), (*imports, *shown.new), draft.side)

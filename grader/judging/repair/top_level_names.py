@@ -1,7 +1,8 @@
 """Find a program's top-level names: those of its imports, all that it has, and the helpers that a definition uses.
 
-`small_edits` edits the helpers, too, and adds the import of a name that an edit borrows from the solution, unless the
-program has the name already. Imports and definitions inside a top-level `if` or `try` are not found.
+`small_edits` edits the helpers, too (`helper_names` says which), and adds the import of a name that an edit borrows
+from the solution, unless the program has the name already. Imports and definitions inside a top-level `if` or `try` are
+not found.
 """
 
 import ast
@@ -20,12 +21,15 @@ def import_statements(source: str) -> dict[str, str]:
     for node in top_level(source):
         if isinstance(node, ast.Import):
             found |= {
-                a.asname or a.name: f"import {ast.unparse(a)}"
-                for a in node.names
-                if "." not in a.name or a.asname
+                alias.asname or alias.name: f"import {ast.unparse(alias)}"
+                for alias in node.names
+                if "." not in alias.name or alias.asname
             }
         elif isinstance(node, ast.ImportFrom):
-            found |= {a.asname or a.name: f"from {node.module} import {ast.unparse(a)}" for a in node.names}
+            found |= {
+                alias.asname or alias.name: f"from {node.module} import {ast.unparse(alias)}"
+                for alias in node.names
+            }
     return found
 
 

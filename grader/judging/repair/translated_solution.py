@@ -10,7 +10,8 @@ solution assigns only once, the value takes its place. A statement that reads an
 is left out; an attribute that the learner lacks keeps its name.
 
 Counterparts are found by the words on the statements' first lines, the most alike first, with small bonuses for the
-same number of loops around them and for similar positions.
+same number of loops around them and for similar positions. Another sign that two statements are counterparts is another
+bonus in `_find_counterparts`.
 
 Example: the solution has `total += loss.item() * len(xb)`, the learner `s += value.item()` in a loop over `a, b`. The
 translated statement is `s += value.item() * len(a)`, and the learner's statement is its counterpart with likeness 0.67.
@@ -98,8 +99,12 @@ class TranslatedSolution:
         """Translate the solution's statements and find their counterparts in the learner's definition."""
         names = candidates_by_variable(learner.node, solution.node)
         values = {name: assignment.value for name, assignment in solution.sole_assignments.items()}
-        versions = [(s, _versions(s.node, names, values)) for s in solution.statements]
-        translated_solution = cls(solution, [TranslatedStatement(s, v) for s, v in versions if v])
+        translated = [
+            TranslatedStatement(statement, versions)
+            for statement in solution.statements
+            if (versions := _versions(statement.node, names, values))
+        ]
+        translated_solution = cls(solution, translated)
         translated_solution._find_counterparts(learner)
         return translated_solution
 
@@ -110,15 +115,15 @@ class TranslatedSolution:
         """
         block = translated.original.block.statements
         position = translated.original.position
-        counterparts = {s.original: s.counterpart for s in self.statements}
-        before = (counterparts.get(s) for s in reversed(block[:position]))
-        after = (counterparts.get(s) for s in block[position + 1 :])
+        counterparts = {statement.original: statement.counterpart for statement in self.statements}
+        before = (counterparts.get(statement) for statement in reversed(block[:position]))
+        after = (counterparts.get(statement) for statement in block[position + 1 :])
         return Neighbours(next(filter(None, before), None), next(filter(None, after), None))
 
     def counterpart_of_parent(self, translated: TranslatedStatement) -> Statement | None:
         """Return the counterpart of the compound statement directly around this one; None if there is none."""
         parent = translated.original.block.owner
-        return next((s.counterpart for s in self.statements if s.original.node is parent), None)
+        return next((other.counterpart for other in self.statements if other.original.node is parent), None)
 
     @cached_property
     def enclosing_expressions(self) -> dict[str, list[EnclosingExpression]]:
@@ -132,7 +137,7 @@ class TranslatedSolution:
             for outer in ast.walk(translated.versions[0]):
                 if not isinstance(outer, ast.BinOp | ast.Call):
                     continue
-                parts = [n for n in ast.walk(outer) if isinstance(n, ast.expr)]
+                parts = [part for part in ast.walk(outer) if isinstance(part, ast.expr)]
                 enclosing = EnclosingExpression(len(parts), outer)
                 for inner in parts[1:]:  # the first part is `outer` itself
                     if isinstance(inner, ast.BinOp | ast.Call) and _is_distinctive(inner):
@@ -142,7 +147,7 @@ class TranslatedSolution:
     def _find_counterparts(self, learner: DefinitionText) -> None:
         """Pair the translated statements with the learner's, the most alike first."""
         pairs = []
-        learner_words = [_words(s.node) for s in learner.statements]
+        learner_words = [_words(statement.node) for statement in learner.statements]
         for index, translated in enumerate(self.statements):
             original = translated.original
             words = _words(translated.versions[0])
@@ -252,8 +257,8 @@ def _names_in(node: ast.stmt) -> _Names:
     Cached, because every search in an exercise translates the same statements of the solution.
     """
     nodes = list(ast.walk(node))
-    variables = frozenset(n.id for n in nodes if isinstance(n, ast.Name))
-    attributes = frozenset(f"self.{n.attr}" for n in nodes if isinstance(n, ast.Attribute))
+    variables = frozenset(part.id for part in nodes if isinstance(part, ast.Name))
+    attributes = frozenset(f"self.{part.attr}" for part in nodes if isinstance(part, ast.Attribute))
     return _Names(frozenset(variables_in(node)), variables, attributes)
 
 
@@ -279,8 +284,8 @@ def _renamed(node: ast.stmt, new_names: dict[str, str]) -> ast.stmt:
     renamed = ast.fix_missing_locations(rename_variables(node, new_names))
     assert isinstance(renamed, ast.stmt)
     # `zip(…, strict=True)` checks lengths and is no step of the exercise.
-    for call in (n for n in ast.walk(renamed) if isinstance(n, ast.Call)):
-        call.keywords = [k for k in call.keywords if k.arg != "strict"]
+    for call in (part for part in ast.walk(renamed) if isinstance(part, ast.Call)):
+        call.keywords = [keyword for keyword in call.keywords if keyword.arg != "strict"]
     return renamed
 
 

@@ -3,18 +3,18 @@
 import inspect
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import torch
 
-from grader.course.course import Exercise
+from grader.course.course import Course, Exercise
 from grader.judging.solution import solution_with_needed_imports
 from grader.notebook.microscopy.compare import Column, Comparison, Side, columns, compare
 from grader.notebook.microscopy.gradient_shares import flow
 from grader.notebook.microscopy.recording import ProgramRecorder
-from grader.notebook.microscopy.situations import build_bench, situation_names
+from grader.notebook.microscopy.situations import TAUGHT_IN, build_bench, situation_names
 from grader.observe.play import TimeLimit
 from grader.observe.program import Program, load_program
 
@@ -62,6 +62,22 @@ def views(
         if yours.recording.stopped:
             break
     return found
+
+
+def as_taught(found: Sequence[View], exercise: Exercise, course: Course) -> list[View]:
+    """Leave out optimizers that the course explains only after the exercise's part.
+
+    If the programs part only in one of these, it stays, and its name says where it is explained.
+    """
+    places = [part.place for part in course.parts]
+    here = places.index(course.lesson(exercise.lesson).part_of(exercise.name).place)
+    taught = {view.name: places.index(TAUGHT_IN[view.name]) for view in found if view.name in TAUGHT_IN}
+    known = [view for view in found if taught.get(view.name, 0) <= here]
+    telling = next((view for view in found if view.comparison.wrong), None)
+    if telling is None or any(view.comparison.wrong for view in known):
+        return known
+    number = course.parts[taught[telling.name]].name.partition("_")[0]
+    return [*known, replace(telling, name=f"{telling.name} ({number}편에서 배워요)")]
 
 
 def _side(

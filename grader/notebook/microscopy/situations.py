@@ -29,6 +29,11 @@ OPTIMIZERS: Mapping[str, Callable[..., torch.optim.Optimizer]] = {
     "AdamW": torch.optim.AdamW,
 }
 _EXTRA_SETTINGS: Mapping[str, Mapping[str, float]] = {"모멘텀": {"momentum": 0.5}}
+TAUGHT_IN: Mapping[str, str] = {
+    "모멘텀": "01_five_line_step/5_one_epoch.ipynb",
+    "AdamW": "01_five_line_step/7_two_lines_by_hand.ipynb",
+}
+"""Situation -> place of the part that explains its optimizer; what is in none is known from the first part on."""
 CLIPPED = "클리핑"
 """Name of the situation that passes `max_norm`; its optimizer is plain SGD."""
 

@@ -351,7 +351,7 @@ _NAMES = (
     Advice(
         "unbound",
         r"UnboundLocalError: .*local variable '(?P<name>\w+)'",
-        "`{name}`에 값을 넣기 전에 읽었어요. 반복문이 한 번도 돌지 않거나 `if`의 한쪽만 지나면 값이 없어요. "
+        "`{name}`에 값을 넣기 전에 읽었어요. 여기까지 오는 동안 값을 넣는 줄이 실행되지 않을 때가 있어요. "
         "그보다 앞에서 첫 값을 넣어 두세요.",
     ),
 )

@@ -1,8 +1,8 @@
 """Make hidden packages look as if they were not installed, for code that asks without importing them.
 
-`bubblewrap.py _package_masks` covers the folder of a hidden package, and the one with its metadata, with a stand-in
+`bubblewrap.py _package_masks` covers the files of a hidden package, and the folder of its metadata, with a stand-in
 (`assets/absent_package`). That makes an import fail, but libraries also ask `importlib.util.find_spec("ray")` or
-`importlib.metadata.version("ray")`, and would then use a package that is not there. Here, nothing finds a stand-in.
+`importlib.metadata.version("ray")`, and would then use a package that is not there. Here both find no stand-in.
 """
 
 import os

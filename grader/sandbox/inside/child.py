@@ -1,12 +1,12 @@
 """Run as a child of the sandbox: load a submission, play the exercises that are asked for, and send back their traces.
 
-Each submission has a child of its own, which a keeper forks (see `sandbox.inside.server`). Where the settings ask for
-isolation, the child first gives up its rights. Then it answers the requests of `grader.sandbox.client` one after the
-other. If a submission raises an exception, the answer says so. If it ends the whole process, there is no answer, and
+A keeper forks the child (see `sandbox.inside.server`), for one submission only. Where the settings ask for isolation,
+the child first gives up its rights. Then it answers the requests of `grader.sandbox.client` one after the other. An
+exception of the submission becomes part of a trace. If the submission ends the whole process, there is no answer, and
 the server reports how the child ended.
 
 To answer another request, add it to `_serve_requests`, and send it in `sandbox/client.py Child`. How an exercise is
-played, and what is recorded, is not decided here but in `observe/play.py` and `observe/recorder.py`.
+played, and what is recorded, is decided in `observe/play.py` and `observe/recorder.py`.
 """
 
 import os
@@ -64,10 +64,10 @@ def become_child(
     output: int,
     lifeline: int,
 ) -> NoReturn:
-    """Turn a freshly forked process into a child: give up rights, then answer requests until the channel is closed.
+    """Turn a freshly forked process into a child: set limits, isolate it if asked to, then answer requests.
 
-    The process ends with status 0 when the channel is closed, with 1 after an error of the grader's own or at
-    the time limit of an attempt; a submission can end it with any status.
+    The process ends with status 0 if the channel is closed while it waits for a request, with 1 after an error of the
+    grader's own or at the time limit of an attempt; a submission can end it with any status.
 
     Args:
         settings: the server's settings.
@@ -92,7 +92,7 @@ def become_child(
             isolation.replace_tmp_and_proc(bounds, settings.visible_folders)
             isolation.drop_rights(uses_gpu=settings.device != "cpu")
         _serve_requests(socket.socket(fileno=_CHANNEL_FD), objects, settings.device)
-    except EOFError:  # the grader is gone; otherwise it has the server kill the child
+    except EOFError:  # the grader has closed the channel
         exit_code = 0
     except BaseException as error:
         # An error of the grader's own. If the child was not ready yet, the grader shows the last line that was printed:
@@ -145,7 +145,7 @@ def _serve_requests(channel: socket.socket, objects: ServerObjects, device: str)
                 _limit_processor_time(_NO_TIME_LIMIT)  # code that ran before may have set the timer itself
                 forget_reported_acts()
                 player.load(body)
-                # Also if loading raised an exception: then the answer to `play` is a trace with that exception.
+                # Also if loading raised an exception: `play` reports it.
                 sender.send({"event": "loaded"})
             case "play":
                 _limit_processor_time(_NO_TIME_LIMIT)  # as for `load`
@@ -176,9 +176,12 @@ class _Sender:
             protocol.send(self._channel, header, body)
 
     def report_act(self, act: str, line: int) -> None:
-        """Report a suspicious act; leave it out if no frame can be sent for a while.
+        """Report a suspicious act; leave it out if another frame is still being sent after `_REPORT_SECONDS`.
 
-        A signal handler of the submission may run in the middle of `send`, which would wait for it for ever.
+        It may never be sent to its end: the act may be done in a signal handler that interrupted the sending.
+
+        Raises:
+            OSError: the grader has closed the channel.
         """
         if self._sending.acquire(timeout=_REPORT_SECONDS):
             try:
@@ -199,7 +202,7 @@ class _Player:
 
     It restores originals (see `originals`) before a driver is unpacked or played, and after each play. What was
     replaced while a text was loaded, or between plays (by a thread, a `__del__` or `sys.stdout.flush`), costs nothing;
-    what was replaced during a play makes that play fail.
+    if something has to be restored after a play, that play has failed.
     """
 
     def __init__(self, objects: ServerObjects, device: str) -> None:
@@ -208,7 +211,7 @@ class _Player:
         """Name of an exercise -> its driver, if that was unpacked."""
         self._program = Program({}, _FILENAME)
         self._load_error: BaseException | None = None
-        """What `load_program` raised for the text loaded last; None if it raised nothing."""
+        """What `load_program` raised for the text loaded last; None if nothing. Usual exceptions are in `_program`."""
 
     def add_driver(self, exercise: str, parcel: bytes) -> None:
         """Unpack the driver of an exercise, and remember the originals of the modules that come with it."""
@@ -218,12 +221,12 @@ class _Player:
         self._originals.remember(unpacked.modules)
 
     def load(self, source: bytes) -> None:
-        """Execute a text in UTF-8 as the program to be played. If it raises an exception, `play` reports that."""
+        """Execute a text in UTF-8 as the program to be played. Exceptions of the text are left for `play` to report."""
         self._load_error = None
         try:
             self._program = load_program(source.decode("utf-8", "surrogatepass"))
         except BaseException as error:
-            # Not only Exception: a submission may raise KeyboardInterrupt, or a BaseException of its own.
+            # `load_program` lets pass what no usual program raises: KeyboardInterrupt, a BaseException of its own.
             self._load_error = error
 
     def play(self, exercise: str, seed: int, only: Sequence[str] | None = None) -> bytes:
@@ -247,7 +250,7 @@ class _Player:
                 trace = Trace(load_failure=_replacement_failure(replaced, self._modules.grader_names()))
             return to_bytes(trace)
         except BaseException as error:
-            # As in `load`: nobody presses Ctrl-C here, so KeyboardInterrupt is an exception like any other.
+            # Nobody presses Ctrl-C here, so KeyboardInterrupt is an exception like any other.
             return _error_trace(error, self._program)
 
 

@@ -130,7 +130,7 @@ def _kernel_registrar() -> Generator[Any, _RegistrarCall, None]:
             type(value) is str and value.partition("::")[0] in closed_namespaces for value in values
         )
         makes_library = name == make_library_name
-        is_made_here = args and any(args[0] is library for library in libraries)
+        is_made_here = bool(args) and any(args[0] is library for library in libraries)
         try:
             if has_disguised_name or names_torch or not (makes_library or is_made_here):
                 raise RuntimeError(f"{LEAVE_ORIGINALS} 연산자의 구현은 더하거나 바꿀 수 없어요.")

@@ -6,7 +6,7 @@ the standard library and `grader.observe` before any submission runs (the lists 
 child remembers those of each driver when it receives the driver. The child then restores them:
 
 - what a submission replaced while it was loaded is restored before an exercise is played, and costs no points;
-- if a submission replaces something while an exercise is played, that exercise fails, and its trace is discarded.
+- if something is found replaced after an exercise was played, that exercise fails, and its trace is discarded.
 
 `Originals` compares the attributes of modules and classes. What comparing cannot find has modules of its own:
 `protected_functions` (changes inside functions), `dispatcher` (below functions, in torch's C++ code) and

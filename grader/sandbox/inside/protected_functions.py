@@ -123,11 +123,12 @@ class ProtectedFunctions:
         Args:
             event: name of the audit event.
             arguments: arguments of the event. For an assignment, they are the object, the name of the attribute, and
-                the new value.
+                the new value; code may pass others by `sys.audit`.
         """
-        if event in ("object.__setattr__", "object.__delattr__") and arguments[1] in _ASSIGNABLE_PARTS:
+        if event in ("object.__setattr__", "object.__delattr__") and len(arguments) > 1:
             function, part = arguments[:2]
-            if isinstance(function, FunctionType) and function in self._functions:
+            is_protected = isinstance(function, FunctionType) and function in self._functions
+            if is_protected and part in _ASSIGNABLE_PARTS:
                 self._assignments.append(_Assignment(function, part, getattr(function, part)))
 
     def restore(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Send and receive the frames by which grader, server and children talk; define what the first of them says.
+"""Send and receive frames, the messages between the grader, the server and its children.
 
 A frame is a header, a JSON object, and a body of any bytes. Nothing is pickled, because unpickling can execute code. On
 the wire, two lengths come first:
@@ -94,9 +94,9 @@ def send(channel: socket.socket, header: Header, body: bytes = b"", fds: Sequenc
 
 
 def receive_trusted(channel: socket.socket, max_fds: int = 0) -> Frame:
-    """Wait for one frame and return it. Read so only what the server has written or, inside the sandbox, the grader.
+    """Wait for one frame and return it. What a child has written is read by `FrameReader` instead.
 
-    This waits for as many bytes as the frame claims to have. What a child has written is read by `FrameReader`.
+    This believes the frame: it waits for as many bytes as that claims to have.
 
     Args:
         channel: a stream socket; the caller has set its timeout.
@@ -104,7 +104,7 @@ def receive_trusted(channel: socket.socket, max_fds: int = 0) -> Frame:
 
     Raises:
         EOFError: the other side has closed the channel, before the frame or in the middle of it.
-        OSError: the channel is broken, or the frame does not come in time (TimeoutError).
+        OSError: the channel is broken, or no further byte comes in time (TimeoutError).
         ValueError: the header is not JSON.
     """
     first, fds, _, _ = socket.recv_fds(channel, _LENGTHS.size, max_fds)

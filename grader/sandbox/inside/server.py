@@ -83,7 +83,7 @@ def main() -> None:
 
 
 def _warm(settings: ServerSettings) -> ServerObjects:
-    """Import and use once everything that a child will need, so that a child starts in milliseconds.
+    """Import and use once what a child will need, so that a child starts in milliseconds.
 
     Nothing here may initialize CUDA or start threads, because neither works in a child that is forked afterwards. So
     nothing here runs a backward pass, which starts threads where a GPU is visible, even on the CPU
@@ -323,9 +323,8 @@ def _run_keeper(
         isolation.die_with_parent(lifeline)
         if settings.isolate:
             isolation.create_namespaces(own_pids=settings.device == "cpu")
-        childs_lifeline, held_open = (
-            os.pipe()
-        )  # as long as `held_open` is open, the child knows that the keeper lives
+        # As long as `held_open` is open, the child knows that the keeper lives.
+        childs_lifeline, held_open = os.pipe()
         child = os.fork()
         if child == 0:
             os.close(held_open)

@@ -69,11 +69,10 @@ _current_frame = sys._getframe  # taken before a submission can replace it
 def watch_for_suspicious_acts(filename: str, report: Report, *, max_reports: int) -> Callable[[], None]:
     """Report the suspicious acts of a program's code from now on, once for each act and line.
 
-    An act that cannot be reported fails: whatever `report` raises reaches the code that did the act.
-
     Args:
         filename: the program's name in stack frames.
-        report: called for each act, by one thread at a time.
+        report: called for each act, by one thread at a time. If it raises an exception, Python does not do the act, and
+            the code that tried it gets the exception.
         max_reports: maximum number of reports for one program; then nothing more is reported.
 
     Returns:

@@ -8,6 +8,8 @@ from grader.scripts.observers.copies import CopyObserver
 from grader.scripts.observers.data import DataObserver
 from grader.scripts.observers.files import FileObserver
 from grader.scripts.observers.flags import FlagObserver
+from grader.scripts.observers.hooks import HookObserver
+from grader.scripts.observers.mixing import MixingObserver
 from grader.scripts.observers.models import ModelObserver
 from grader.scripts.observers.schedulers import SchedulerObserver
 from grader.scripts.observers.shapes import ShapeObserver
@@ -20,10 +22,11 @@ def patches(watch: Watch) -> Patches:
     """Return the patches of a watch; they are not put on yet."""
     copies = CopyObserver(watch)
     shapes = ShapeObserver(watch)
-    models = ModelObserver(watch, copies, shapes)
+    mixing = MixingObserver(watch)
+    models = ModelObserver(watch, copies, shapes, mixing)
     updates = UpdateObserver(watch, copies)
     late = FileObserver(watch), FlagObserver(watch), SchedulerObserver(watch), AttributeObserver(watch)
-    observers = (models, shapes, updates, DataObserver(watch), *late)
+    observers = (models, shapes, mixing, updates, DataObserver(watch), HookObserver(watch), *late)
     handlers: dict[str, Callable[..., Any]] = {}
     for _, _, name in TABLE:
         handlers[name] = next(getattr(one, name) for one in observers if hasattr(one, name))

@@ -65,10 +65,14 @@ class DataObserver:
             return -1 - id(dataset)
 
     def _changes(self, loader: int, dataset: Any) -> tuple[str, ...]:
-        """Return the names of a dataset's tensors and arrays that have changed since the loader's pass before."""
+        """Return the names of a dataset's tensors and arrays that have changed since the last pass over it began.
+
+        That may have been another loader's, as where each epoch makes its own.
+        """
         held = getattr(_innermost(dataset), "__dict__", {})
         now = {name: value for name, one in list(held.items()) if (value := values_hash(one)) is not None}
-        before, self._contents[loader] = self._contents.get(loader, {}), now
+        number = self._watch.facts.loaders[loader].dataset
+        before, self._contents[number] = self._contents.get(number, {}), now
         return tuple(name for name, value in now.items() if before.get(name, value) != value)
 
     def loader_began(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:

@@ -23,6 +23,7 @@ from grader.scripts.facts import (
 )
 from grader.scripts.observers.copies import CopyObserver
 from grader.scripts.observers.memory import InputMemory, PartMemory
+from grader.scripts.observers.mixing import MixingObserver
 from grader.scripts.observers.shapes import ShapeObserver
 from grader.scripts.observers.unregistered import name_unregistered
 from grader.scripts.patches import Original
@@ -49,8 +50,11 @@ _DISTINCT = 3
 class ModelObserver:
     """Handlers and hooks around modules and losses."""
 
-    def __init__(self, watch: Watch, copies: CopyObserver, shapes: ShapeObserver) -> None:
+    def __init__(
+        self, watch: Watch, copies: CopyObserver, shapes: ShapeObserver, mixing: MixingObserver
+    ) -> None:
         self._watch = watch
+        self._mixing = mixing
         self._copies = copies
         self._shapes = shapes
         self._running: list[nn.Module] = []
@@ -68,6 +72,9 @@ class ModelObserver:
         self._changed: list[weakref.ref[Tensor]] = []
         self._cuts: Counter[Place | None] = Counter()
         self._without: Counter[int] = Counter()
+        self._silent: dict[int, PartWithoutGrad] = {}
+        """By id of a part that runs without gradients: its event."""
+        shapes.in_forward = lambda: bool(self._running)
         watch.at_end.append(partial(name_unregistered, watch))
 
     # ---- modules -----------------------------------------------------------------------------
@@ -111,7 +118,9 @@ class ModelObserver:
         if not outermost:
             self._part_began(module)
             born = self.birth(module)
-            self._shapes.part_began(module, args, None if born is None else born[1])
+            built = None if born is None else born[1]
+            self._shapes.part_began(module, args, built)
+            self._mixing.part_began(module, args, built)
         if not outermost or next(module.parameters(), None) is None:
             return
         lowered = autocast_type()
@@ -146,6 +155,7 @@ class ModelObserver:
             with watch.working():
                 event.weights = _weights(module)
         watch.add(event)
+        self._mixing.forward_began(event)
         watch.last_forward = event
         if not event.grad:
             watch.evaluated(number)
@@ -162,9 +172,13 @@ class ModelObserver:
             return
         while self._running and self._running.pop() is not module:
             pass
+        silent = self._silent.pop(id(module), None) if self._silent else None
+        if silent is not None and isinstance(output, Tensor):
+            silent.shape = tuple(output.shape)
         if self._running or self._event is None:
             return
         event, self._event = self._event, None
+        self._mixing.forward_ended()
         event.raised = output is None
         with watch.working():
             if event.rows is None and kwargs and (given := first_tensor(kwargs)) is not None:
@@ -218,7 +232,17 @@ class ModelObserver:
         with watch.working():
             held = frozenset(map(watch.parameter, module.parameters()))
             if held:
-                watch.add(PartWithoutGrad(parameters=held))
+                live = [part for part in module.modules() if part.training and _is_sensitive(part)]
+                norms = sum(isinstance(part, nn.modules.batchnorm._BatchNorm) for part in live)
+                self._silent[id(module)] = watch.add(
+                    PartWithoutGrad(
+                        parameters=held,
+                        kind=type(module).__name__,
+                        live_parts=len(live),
+                        live_drops=len(live) - norms,
+                        weights=_weights(module),
+                    )
+                )
 
     def detached(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
         """Note which parameters stand behind a detached tensor."""
@@ -386,6 +410,8 @@ class ModelObserver:
         watch = self._watch
         if watch.busy or watch.in_backward or not isinstance(done, Tensor) or done.grad_fn is None:
             return done
+        if original.name == "softmax":
+            self._mixing.softmaxed(done)
         place = None
         if self._running and type(self._running[-1]).__module__ == "torch.nn.modules.activation":
             born = self.birth(self._running[-1])

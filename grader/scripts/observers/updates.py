@@ -2,6 +2,7 @@
 
 import warnings
 import weakref
+from collections import Counter
 from itertools import chain
 from types import GeneratorType
 from typing import Any
@@ -11,6 +12,7 @@ from torch import Tensor
 
 from grader.scripts import graph
 from grader.scripts.averaging import averaging_assignments
+from grader.scripts.baselines import pulls_baseline
 from grader.scripts.facts import (
     AutocastEntered,
     BackwardRan,
@@ -51,6 +53,7 @@ class UpdateObserver:
         self._watch = watch
         self._copies = copies
         self._backwards = 0
+        self._looks: Counter[Place | None] = Counter()
         self._tokens: list[tuple[int, weakref.ref[graph.Token]]] = []
         self._rounding = RoundingObserver()
         self._functions = FunctionObserver(watch)
@@ -132,6 +135,9 @@ class UpdateObserver:
             )
         )
         self._backwards += 1
+        self._looks[event.place] += 1
+        if self._looks[event.place] <= _LOOKED_AT:
+            event.pulls_baseline = any(map(pulls_baseline, roots))
         self._functions.about_to_run(found.functions)
         for node in [*(root.grad_fn for root in roots), *found.loss_nodes]:
             token = graph.attach_token(node)
@@ -244,6 +250,10 @@ class UpdateObserver:
 
     def optimizer_built(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
         """Note an optimizer and what it holds."""
+        if self._watch.over:
+            done = original(*args, **kwargs)
+            self._watch.stage_began(args[0])
+            return done
         self._building.add(id(args[0]))
         spent = _spent_groups(args[1] if len(args) > 1 else kwargs.get("params"))
         try:

@@ -39,11 +39,36 @@ def _overwritten(loop: ast.For) -> Iterator[tuple[ast.Assign, str]]:
     for statement in ast.walk(loop):
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
             continue
-        target = statement.targets[0]
-        if not isinstance(target, ast.Name) or not _reading.counts_right(statement.value):
-            continue
-        if not _reading.reads(loop, target.id):
-            yield statement, target.id
+        name = _kept_in(statement.targets[0], loop)
+        if name and _reading.counts_right(statement.value):
+            yield statement, name
+
+
+def _kept_in(target: ast.expr, loop: ast.For) -> str:
+    """Return the name that is assigned, or whose entry is: the same one for each batch, and read nowhere else in it."""
+    if isinstance(target, ast.Name):
+        return "" if _reading.reads(loop, target.id) else target.id
+    if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name):
+        return ""
+    table = target.value.id
+    inner = {id(name) for one in loop.body for below in ast.walk(one) for name in _loop_names(below)}
+    names = [one for one in ast.walk(loop) if isinstance(one, ast.Name)]
+    moving = {one.id for one in names if isinstance(one.ctx, ast.Store) and id(one) not in inner}
+    entry = {one.id for one in ast.walk(target.slice) if isinstance(one, ast.Name)}
+    stored = [one for one in _stored(loop) if one.id == table]
+    return table if not entry & moving and len(stored) == sum(one.id == table for one in names) else ""
+
+
+def _loop_names(node: ast.AST) -> Iterator[ast.AST]:
+    return ast.walk(node.target) if isinstance(node, ast.For) else iter(())
+
+
+def _stored(loop: ast.For) -> Iterator[ast.Name]:
+    """Iterate over the names of tables of which a plain assignment sets an entry."""
+    for one in ast.walk(loop):
+        for target in one.targets if isinstance(one, ast.Assign) else ():
+            if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+                yield target.value
 
 
 def _read_after(whole: ast.AST, loop: ast.For, name: str) -> bool:
@@ -100,24 +125,26 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 for statement, name in _overwritten(loop):
                     if not _read_after(scope, loop, name):
                         continue
+                    shown = ast.unparse(statement.targets[0])
                     sizes = [one.batch for one in ran]
                     yield Finding(
                         place=_reading.at(file, statement),
                         sentence=Said(
-                            f"배치마다 `{name}` 값을 더하지 않고 덮어써서, 정확도가 마지막 배치만의 것이에요.",
-                            f"`{name}` is overwritten for each batch instead of added up, so the accuracy is that "
+                            f"배치마다 `{shown}` 값을 더하지 않고 덮어써서, 정확도가 마지막 배치만의 것이에요.",
+                            f"`{shown}` is overwritten for each batch instead of added up, so the accuracy is that "
                             "of the last batch only.",
                         ),
                         evidence=Said(
-                            f"읽어 보니 반복문 안에서는 `{name}` 값을 쓰지 않고, 끝난 뒤에 써요. "
+                            f"읽어 보니 반복문 안에서는 `{shown}` 값을 쓰지 않고, 끝난 뒤에 써요. "
                             f"지켜보는 동안 이 반복문은 평가 배치 {len(sizes)}개를 돌았고, 마지막 "
                             f"배치에는 샘플이 {sizes[-1]}개 있었어요.",
-                            f"From reading: the loop never reads `{name}`, what follows it does. While watched it ran "
+                            f"From reading: the loop never reads `{shown}`, what follows it does. While watched it ran "
                             f"over {len(sizes)} evaluation batches; the last had {sizes[-1]} samples.",
                         ),
                         mend=Said(
-                            f"반복문 앞에서 `{name} = 0`으로 두고 `{name} += …`로 더한 뒤, 전체 개수로 나누세요.",
-                            f"Set `{name} = 0` before the loop, add with `{name} += …` and divide by the whole count.",
+                            f"반복문 앞에서 `{shown} = 0`으로 두고 `{shown} += …`로 더한 뒤, 전체 개수로 나누세요.",
+                            f"Set `{shown} = 0` before the loop, add with `{shown} += …` and divide by the whole "
+                            "count.",
                         ),
                     )
 

@@ -17,10 +17,17 @@ def _weights(facts: Facts, optimizer: int) -> tuple[int, list[tuple[Window, floa
     """Return the usual length of an optimizer's windows, and the windows of that length with their total weight."""
     found = windows(facts, optimizer)
     length = usual_length(found)
-    whole = [one for one in found if len(one.backwards) == length and one_line(one)]
+    whole = [
+        one for one in found if len(one.backwards) == length and one_line(one) and not _of_one_forward(one)
+    ]
     if length < 2 or len(whole) < 0.5 * len(found):
         return length, []
     return length, [(one, weight) for one in whole if (weight := total_weight(facts, one)) is not None]
+
+
+def _of_one_forward(window: Window) -> bool:
+    """Return True if its backwards began from one forward: the losses of several tasks, no micro-batches."""
+    return len({one.forward for one in window.backwards if one.forward is not None}) == 1
 
 
 def _near(value: float, expected: float) -> bool:

@@ -74,12 +74,16 @@ def _early(facts: Facts) -> Iterator[Finding]:
 
 def _keeps(facts: Facts) -> Iterator[Finding]:
     lines = averaging_assignments(facts.script)
-    kept = [one for one in facts.of(GraphKept) if one.uses >= max(_FEWEST, 0.5 * one.update)]
+    largest = max((one.nodes for one in facts.of(BackwardRan)), default=0)
+    kept = [
+        one
+        for one in facts.of(GraphKept)
+        if one.uses >= max(_FEWEST, 0.5 * one.update) and one.nodes > largest
+    ]
     if not lines or not kept:
         return
     kept = [one for one in kept if one.update == kept[-1].update]
     nodes, uses = max(one.nodes for one in kept), max(one.uses for one in kept)
-    largest = max((one.nodes for one in facts.of(BackwardRan)), default=0)
     yield Finding(
         place=lines[-1],
         sentence=Said(

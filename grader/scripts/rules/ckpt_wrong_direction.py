@@ -38,6 +38,7 @@ _LOW = {
     "cer",
     "wer",
 }
+_LOSSES = ("cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits", "criterion", "crit")
 _KEEPING = ("state_dict", "deepcopy", "save", "save_checkpoint", "save_model", "save_pretrained")
 _BEST = {"best", "min", "max", "lowest", "highest"}
 
@@ -77,6 +78,7 @@ def direction(file: str, value: ast.expr, best: ast.expr, line: int) -> str:
             made_by = made[-1].value
             for call in _reading.nodes_of(made_by, ast.Call):
                 said |= _reading.words(_reading.called(call))
+                said |= {"loss"} if _reading.called(call) in _LOSSES else set()
     high, low = bool(said & _HIGH), bool(said & _LOW)
     return "" if high == low else "high" if high else "low"
 

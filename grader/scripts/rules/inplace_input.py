@@ -77,8 +77,9 @@ def _first_write(file: str, function: ast.AST, names: set[str]) -> Place | None:
 def _in_dataset(facts: Facts) -> Iterator[Finding]:
     """Find data sets whose samples are views that are written into when they are taken."""
     told: set[Place] = set()
-    for loader in facts.loaders:
-        passes = [one for one in facts.of(LoaderBegan) if one.loader == loader.number and one.pass_]
+    for loader in {one.dataset: one for one in facts.loaders}.values():
+        began = [one for one in facts.of(LoaderBegan) if facts.loaders[one.loader].dataset == loader.dataset]
+        passes = began[1:]
         names = sorted({name for one in passes for name in one.changed})
         for name in names:
             count = sum(name in one.changed for one in passes)
@@ -95,8 +96,8 @@ def _in_dataset(facts: Facts) -> Iterator[Finding]:
                     "so the data is changed again in every epoch.",
                 ),
                 evidence=Said(
-                    f"로더를 다시 돌기 시작한 {len(passes)}번 가운데 {count}번에서 `{name}`의 값이 앞에서 돌기 시작할 "
-                    "때와 달랐어요.",
+                    f"데이터를 다시 돌기 시작한 {len(passes)}번 가운데 {count}번에서 `{name}`의 값이 앞에서 돌기 "
+                    "시작할 때와 달랐어요.",
                     f"At {count} of {len(passes)} later passes the values of `{name}` differed from those when the "
                     "pass before began.",
                 ),

@@ -3,8 +3,8 @@
 import ast
 import linecache
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from torch import Tensor
 
@@ -19,8 +19,10 @@ _INPUTS = {"ids", "x", "xb", "input", "inputs", "tokens", "src"}
 _CAUSAL = {"tril", "triu", "causal", "subsequent"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Aligned:
+class Aligned(NamedTuple):
+    """A loss whose targets lie over the tokens that the forward before it was given."""
+
+    forward: ForwardRan
     loss: LossComputed
     equal: tuple[float, float, float]
     """Share of the targets that equal the input 0, 1 and 2 places on."""
@@ -42,7 +44,8 @@ def _shares(tokens: Tensor, targets: Tensor, rows: int) -> tuple[float, float, f
     return found[0], found[1], found[2]
 
 
-def _aligned(facts: Facts) -> Iterator[_Aligned]:
+def aligned(facts: Facts) -> Iterator[Aligned]:
+    """Iterate over the losses of language models."""
     last: ForwardRan | None = None
     for event in facts.events:
         if isinstance(event, ForwardRan):
@@ -61,11 +64,11 @@ def _aligned(facts: Facts) -> Iterator[_Aligned]:
                 continue
             shares = _shares(last.tokens[:rows], event.targets[: rows * width], rows)
             if shares is not None:
-                yield _Aligned(event, shares)
+                yield Aligned(last, event, shares)
 
 
-def _by_place(facts: Facts) -> Iterator[tuple[Place | None, list[_Aligned]]]:
-    found = list(_aligned(facts))
+def _by_place(facts: Facts) -> Iterator[tuple[Place | None, list[Aligned]]]:
+    found = list(aligned(facts))
     for place in dict.fromkeys(one.loss.place for one in found):
         these = [one for one in found if one.loss.place == place]
         if len(these) >= _FEWEST:

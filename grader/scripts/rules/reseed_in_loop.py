@@ -41,11 +41,12 @@ def _same_passes(facts: Facts) -> tuple[int, int]:
         for one in facts.of(BatchLoaded)
         if one.loader in shuffling and one.index == 0 and one.rows is not None
     ]
-    seen: set[tuple[int, ...]] = set()
+    seen: set[tuple[object, ...]] = set()
     again = 0
     for batch in first:
         assert batch.rows is not None
-        key = (batch.loader, *batch.rows.tolist())
+        loader = facts.loaders[batch.loader]  # an epoch may make its own
+        key = (loader.dataset, loader.built, *batch.rows.tolist())
         again += key in seen
         seen.add(key)
     return sum(one.loader in shuffling for one in facts.of(LoaderBegan)), again

@@ -7,15 +7,20 @@
   const plain = (text) => text.normalize("NFC").toLowerCase().replace(/\s+/g, " ").trim();
   const bare = (text) => plain(text).replace(/[^\p{L}\p{N}]/gu, ""); // warm-up, warm up, warmup; zero_grad, zerograd
   const hangul = /[가-힣]/;
-  const PARTICLE = /(?:으로|에서|을|를|이|가|은|는|의|에|로|과|와|도)$/;
+  const PARTICLE = /(?:이라는|라는|이란|란|에서는|으로는|에는|으로|에서|부터|까지|마다|처럼|하기|하는|하면|이나|나|만|을|를|이|가|은|는|의|에|로|과|와|도)$/;
   const withoutParticle = (word) => (/[가-힣)]$/.test(word) ? word.replace(PARTICLE, "") : word);
 
   const sections = index.sections.map((section) => ({
     ...section,
+    path: section.url.split("#")[0],
+    isPart: section.url.includes("/"), // parts lie in their lesson's folder; the overview and the glossary beside them
+    isTerm: section.url.startsWith("glossary.html#term-"),
     seen: { title: plain(section.title), text: plain(section.text) },
     packed: { title: squeezed(section.title), text: squeezed(section.text) },
     bare: { title: bare(section.title), text: bare(section.text) },
   }));
+  const tops = new Map(); // a page's path -> its first section, which has the page's title
+  for (const section of sections) if (!tops.has(section.path)) tops.set(section.path, section);
   const groups = index.same.map((names) => ({ names, words: names.map(plain) }));
   const named = new Map(groups.flatMap((group) => group.words.map((word) => [bare(word), group])));
   const LONGEST = Math.max(...groups.flatMap(({ words }) => words.map((word) => word.split(/[\s-]/).length)));
@@ -101,17 +106,51 @@
     return row[other.length];
   }
 
-  function score(section, needles) {
-    let [sum, met] = [0, 0];
-    for (const { words } of needles) {
-      const title = words.some((word) => hits(section, "title", word) > 0);
-      const text = Math.max(...words.map((word) => hits(section, "text", word)));
-      if (!title && text === 0) continue;
-      met += 1;
-      const itself = hits(section, "title", words[0]) > 0; // not by another name of it alone
-      sum += (title ? 20 : 0) + (itself ? 10 : 0) + Math.min(text, 8);
-    }
-    return { section, met, points: met > 0 && section.url.startsWith("glossary.html#") ? sum + 10 : sum };
+  // ---- what comes first: a term's definition, then the part that is about it, then what else tells of it ------
+  const MOST_OF_TEXT = 8; // a word that stands in a section more often says no more about it
+  function points(section, { words }) {
+    const inTitle = words.filter((word) => hits(section, "title", word) > 0);
+    const inText = Math.min(MOST_OF_TEXT, Math.max(...words.map((word) => hits(section, "text", word))));
+    if (inTitle.length === 0 && inText === 0) return 0;
+    const share = Math.max(0, ...inTitle.map((word) => bare(word).length / section.bare.title.length)); // of the title
+    const itself = inTitle.includes(words[0]) ? 10 : 0; // not by another name of it alone
+    return (inTitle.length > 0 ? 10 + 10 * share + itself : 0) + inText + (introduces(section, words) ? 12 : 0);
+  }
+
+  // Where a lesson first uses a term, it says it in both languages: 그레이디언트 누적(gradient accumulation).
+  function introduces(section, words) {
+    const { text } = section.packed;
+    return section.isPart && words.length > 1 && text.includes(`${squeezed(words[0])}(${squeezed(words[1])})`);
+  }
+
+  // How much a part is about something: its title, its headings, how often it says it; lessons build on earlier ones,
+  // so of two parts the earlier one. Each section gains by its part.
+  function aboutness(path, needles) {
+    const all = sections.filter((section) => section.path === path);
+    const sums = needles.map((needle) => all.reduce((sum, section) => sum + points(section, needle), 0));
+    return Math.min(...sums) / 6 + (isTitled(path, needles) ? 20 : 0) - 3 * Number(path.match(/^\d+/)?.[0] ?? 0);
+  }
+  function isTitled(path, needles) {
+    return needles.every(({ words }) => words.some((word) => hits(tops.get(path), "title", word) > 0));
+  }
+
+  function ranked(needles) {
+    const met = (section) => needles.filter((needle) => points(section, needle) > 0).length;
+    const some = sections.map((section) => ({ section, met: met(section) })).filter((one) => one.met > 0);
+    const most = Math.max(0, ...some.map((one) => one.met));
+    const found = some.filter((one) => one.met === most).map(({ section }) => section);
+    const about = new Map();
+    for (const { path, isPart } of found) if (isPart && !about.has(path)) about.set(path, aboutness(path, needles));
+    const best = [...about].sort(([, a], [, b]) => b - a)[0]?.[0];
+    const first = best !== undefined && isTitled(best, needles) ? tops.get(best) : undefined;
+    const worth = (section) => {
+      const own = needles.reduce((sum, needle) => sum + points(section, needle), 0);
+      if (section.isTerm) return own + 10 + (needles.length === 1 && needles[0].words.includes(section.seen.title) ? 1000 : 0);
+      // The part that is about it most begins the list if it is called so, whatever its sections say.
+      return own + (about.get(section.path) ?? 0) + (section === first ? 500 : 0);
+    };
+    const order = new Map(found.map((section) => [section, worth(section)]));
+    return { most, found: found.sort((a, b) => order.get(b) - order.get(a)) };
   }
 
   // ---- showing ---------------------------------------------------------------------------------------------
@@ -163,13 +202,11 @@
     const needles = needlesOf(query);
     if (needles.length === 0) { status.textContent = ""; return; }
     const used = needles.filter(({ words }) => words.length > 0);
-    const scored = used.length === 0 ? [] : sections.map((section) => score(section, used)).filter(({ met }) => met > 0);
-    const most = Math.max(0, ...scored.map(({ met }) => met));
-    const found = scored.filter(({ met }) => met === most).sort((a, b) => b.points - a.points);
+    const { most, found } = used.length === 0 ? { most: 0, found: [] } : ranked(used);
     status.textContent = told(query.trim(), needles, found.length, found.length > 0 && most < used.length);
     if (found.length === 0) return;
     const search = pattern(used);
-    for (const { section } of found.slice(0, MOST)) {
+    for (const section of found.slice(0, MOST)) {
       const item = document.createElement("li");
       const link = document.createElement("a");
       link.href = section.url;

@@ -44,7 +44,7 @@ def test_a_missing_line_is_named_where_the_repair_inserts_it(right_lines: tuple[
         source_line="loss.backward()",
     )
     edits = (
-        SmallEdit(2, "missing", "", (), ("    opt.zero_grad()",), where="이 줄보다 뒤에"),
+        SmallEdit(2, "missing", "", (), ("    opt.zero_grad()",), side="after"),
         SmallEdit(6, "returned", "", ("    return loss",), ("    return loss.item()",)),
     )
     exercise = load_course().exercise("train_step")

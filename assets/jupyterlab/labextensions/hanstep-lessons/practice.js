@@ -91,8 +91,30 @@
       close(cell);
       fold(notebook);
       offerNext(app, notebook, marking);
+    } else if (POINTS.test(call)) {
+      offerCode(cell, marking);
     }
     marking.node.scrollIntoView({ block: "nearest" });
+  };
+
+  // On the progress card, a button in place of the command that opens the clinic.
+  const PROGRESS = /^progress\(\)/m;
+  const OPENED = /^from grader import clinic\nclinic\(\)$/;
+  const offerClinic = (app, notebook, cell) => {
+    for (const place of cell.node.querySelectorAll("[data-hanstep-opens]")) {
+      const row = document.createElement("div");
+      row.className = "hanstep-opens";
+      row.append(
+        window.hanstepCards.buttonFor("클리닉 열기", async () => {
+          const opened = await cellBelow(app, notebook, cell, OPENED);
+          opened.model.sharedModel.setSource("from grader import clinic\nclinic()");
+          notebook.activeCellIndex = notebook.widgets.indexOf(opened);
+          notebook.deselectAll();
+          await app.commands.execute("notebook:run-cell");
+        }),
+      );
+      place.replaceWith(row);
+    }
   };
 
   // The cells of closed cases: said and folded, because the next case may bring a cell for a function of the same name.
@@ -114,10 +136,25 @@
   const offerNext = (app, notebook, cell) => offer(app, notebook, cell, "다음 코드", GETS, "clinic()");
   const offerAnswer = (app, notebook, cell) => offer(app, notebook, cell, "답 보기", POINTS, "clinic(answer=True)");
 
-  const LINE_IS_RIGHT = "줄은 맞았어요";
+  const [LINE_IS_RIGHT, SYMPTOM_IS_RIGHT] = ["줄은 맞았어요", "증상은 맞았어요"];
+
+  // Where the reply is below a long card, a button leads back to the code, to choose again.
+  const codeRows = new WeakMap(); // the card's cell -> the row with that button
+  const offerCode = (cell, marking) => {
+    const { buttonFor, newRow } = window.hanstepCards;
+    const row = newRow(marking);
+    codeRows.set(cell, row);
+    row.append(
+      buttonFor("코드에서 다시 고르기", () => {
+        cell.node.querySelector("[data-hanstep-clickable]")?.scrollIntoView({ block: "center" });
+        cell.node.querySelector('[role=button][tabindex="0"]')?.focus({ preventScroll: true });
+      }),
+    );
+  };
 
   // A card whose case is over, or was handed out again further below, answers no click: it would go to another case.
   const close = (cell) => {
+    codeRows.get(cell)?.remove();
     for (const card of cell.node.querySelectorAll("[data-hanstep-clickable]")) {
       card.dataset.hanstepClickable = "no";
       for (const item of card.querySelectorAll("[role=button]")) {
@@ -144,8 +181,11 @@
     const sayNext = () => {
       const open = chosen.map((item) => !item);
       next.textContent =
-        open[0] === open[1] ? "" : open[0] ? "증상을 골랐어요. 이제 코드에서 틀린 줄을 누르세요." : "줄을 골랐어요. 이제 증상을 누르세요.";
+        open[0] && open[1]
+          ? "코드에서 틀린 줄을, 그 아래에서 증상을 누르세요."
+          : open[0] ? "증상을 골랐어요. 이제 코드에서 틀린 줄을 누르세요." : open[1] ? "줄을 골랐어요. 이제 증상을 누르세요." : "";
     };
+    sayNext();
     const release = (kind) => {
       chosen[kind] = null;
       for (const item of kinds[kind]) item.setAttribute("aria-pressed", "false");
@@ -154,7 +194,7 @@
     const handIn = async () => {
       const told = await point(app, notebook, cell, chosen[0].dataset.hanstepLine, chosen[1]?.dataset.hanstepSymptom);
       if (card.dataset.hanstepClickable !== "yes") return; // found: what was chosen stays marked
-      release(1);
+      if (!told.includes(SYMPTOM_IS_RIGHT)) release(1);
       if (!told.includes(LINE_IS_RIGHT)) release(0);
       sayNext();
     };
@@ -185,8 +225,10 @@
   const ran = async (app, notebook, cell) => {
     const begins = BEGINS.exec(source(cell))?.[1];
     const handsIn = HANDS_IN.exec(source(cell))?.[1];
-    if (!begins && !handsIn) return;
+    const isProgress = PROGRESS.test(source(cell));
+    if (!begins && !handsIn && !isProgress) return;
     await done(notebook);
+    if (isProgress) offerClinic(app, notebook, cell);
     const output = cell.node.querySelector(".jp-OutputArea-output");
     if (handsIn === "drill") {
       const time = /data-hanstep-time=\\"([\d.]+)/.exec(outputText(cell))?.[1];

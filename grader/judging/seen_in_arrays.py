@@ -1,0 +1,187 @@
+"""Find known mistakes that show in single arrays of scenarios which no set of known mistakes explains.
+
+An unknown mistake often spoils one array of a run, say `theta`, and leaves the others to tell what else is wrong. A
+known mistake is *seen* in an array if its program gives the learner's numbers there and the solution does not.
+
+`explain.py` calls `mistakes_seen_in_arrays` where `mistake_search` leaves scenarios unexplained. To change what counts
+as evidence: `_Evidence.suffices`, which arrays can be evidence: `_tells_much`.
+
+Example (`test_a_mistake_is_seen_beside_an_unknown_one`): a learner's `ema_update_` averages the buffers, which is
+known, and multiplies the model's own parameters, which is not. `theta` agrees with no known mistake. The arrays of the
+buffers agree with `averages-buffers`, whose program changes no other array in which the learner is right.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from grader.judging.compare_runs import differing_fields
+from grader.judging.edits import Combination, MistakeVariant
+from grader.judging.reference import Reference
+from grader.observe.trace import Run
+
+_MAX_PLAYS = 300
+"""Maximum number of plays for one submission, divided by the driver's `cost`. First tries take up to 150: most variants
+take one play, because the first scenario speaks against them."""
+
+_Place = tuple[str, str]
+"""(name of a scenario, name of an array)"""
+
+
+class SeenMistake(NamedTuple):
+    """A known mistake that is seen in arrays."""
+
+    variant: MistakeVariant
+    """The variant of it that gives the learner's numbers."""
+    places: frozenset[_Place]
+    """Where it gives them."""
+
+
+@dataclass(frozen=True)
+class _Evidence:
+    """How the runs with one mistake compare with the learner's, over all scenarios."""
+
+    agreeing: frozenset[_Place]
+    """Arrays that the mistake changes to the learner's numbers."""
+    spoilt: int
+    """Number of arrays and facts, over all scenarios, that it changes and in which the learner differs from the
+    solution and from the mistake: something unknown may have changed them as well."""
+
+    @property
+    def suffices(self) -> bool:
+        """True if more arrays agree than are spoilt: what the mistake changes is mostly as the learner has it."""
+        return len(self.agreeing) > self.spoilt
+
+
+def mistakes_seen_in_arrays(
+    known: Combination,
+    unexplained: Sequence[str],
+    wrong: Sequence[str],
+    runs: Mapping[str, Run],
+    reference: Reference,
+) -> list[SeenMistake]:
+    """Return the mistakes beside the known ones that are seen in arrays of unexplained scenarios.
+
+    A mistake is returned if
+    - made alone, it changes an unexplained scenario and none that went right,
+    - its program, with the known mistakes made too, changes no array or fact in which the learner agrees with the
+      program without it, and raises no exception where the learner's program raises none,
+    - the evidence suffices (`_Evidence.suffices`), and
+    - no other mistake of which this is true gives the learner's numbers in one of its places.
+
+    Args:
+        known: the mistakes that are named already, in the order of the exercise's TOML.
+        unexplained: names of the scenarios that they do not explain.
+        wrong: names of all scenarios that went wrong.
+        runs: the learner's runs by name of the scenario.
+        reference: plays the mistakes.
+    """
+    search = _ArraySearch(known, unexplained, wrong, runs, reference)
+    seen: dict[str, SeenMistake] = {}
+    for variant in reference.variants:
+        evidence = search.evidence_for(variant)
+        if evidence is None or not evidence.suffices:
+            continue
+        # Of the variants of one mistake, the one that is seen in most places counts, then the first.
+        best = seen.get(variant.mistake.id)
+        if best is None or len(evidence.agreeing) > len(best.places):
+            seen[variant.mistake.id] = SeenMistake(variant, evidence.agreeing)
+    return [
+        one
+        for one in seen.values()
+        if not any(one.places & other.places for other in seen.values() if other is not one)
+    ]
+
+
+class _ArraySearch:
+    """Compares the arrays of one learner's runs with those of known mistakes, within a budget of plays."""
+
+    def __init__(
+        self,
+        known: Combination,
+        unexplained: Sequence[str],
+        wrong: Sequence[str],
+        runs: Mapping[str, Run],
+        reference: Reference,
+    ) -> None:
+        """Begin with the whole budget; the arguments are those of `mistakes_seen_in_arrays`."""
+        self._known, self._runs, self._reference = known, runs, reference
+        self._right = [s.name for s in reference.exercise.driver.scenarios if s.name not in wrong]
+        self._comparable = [s for s in wrong if s in runs and runs[s].failure is None]
+        self._unexplained = [s for s in self._comparable if s in unexplained]
+        self._plays_left = round(_MAX_PLAYS / reference.exercise.driver.cost)
+
+    def evidence_for(self, variant: MistakeVariant) -> _Evidence | None:
+        """Return the evidence for a mistake in this variant.
+
+        None if it is named already, is made in one of two copies of the code only, changes no unexplained scenario,
+        cannot be made together with the known mistakes, if the learner's runs speak against it, or if the budget is
+        spent.
+        """
+        acts_in = [s for s in self._comparable if self._reference.behaviour(variant, s) != 0]
+        source = self._source_with(variant)
+        if (
+            variant.copy
+            or source is None
+            or not any(s in self._unexplained for s in acts_in)
+            or any(self._reference.behaviour(variant, s) != 0 for s in self._right)
+        ):
+            return None
+        agreeing: set[_Place] = set()
+        spoilt = 0
+        for scenario in acts_in:
+            if self._plays_left <= 0:
+                return None
+            self._plays_left -= 1
+            places = self._compare(source, scenario)
+            if places is None:
+                return None
+            agreeing |= places.agreeing
+            spoilt += places.spoilt
+        return _Evidence(frozenset(agreeing), spoilt)
+
+    def _compare(self, source: str, scenario: str) -> _Evidence | None:
+        """Return what one scenario tells about the mistake of this program; None if it speaks against the mistake."""
+        atol = self._reference.exercise.driver[scenario].atol
+        learner = self._runs[scenario]
+        with_mistake = self._reference.complete_run(source, scenario)
+        without = (
+            self._reference.run_with_mistakes(self._known, scenario)
+            if self._known
+            else self._reference.solution_run(scenario)
+        )
+        if with_mistake.failure is not None:
+            return None
+        changed = differing_fields(with_mistake, without, atol)
+        as_without = changed - differing_fields(learner, without, atol)
+        if as_without:
+            return None
+        spoilt = changed & differing_fields(learner, with_mistake, atol)
+        agreeing = {
+            (scenario, field)
+            for field in changed - spoilt
+            if field not in learner.facts and _tells_much(field, with_mistake, without)
+        }
+        return _Evidence(frozenset(agreeing), len(spoilt))
+
+    def _source_with(self, variant: MistakeVariant) -> str | None:
+        """Return the source that makes the known mistakes and this one; None if it is among them or cannot be added."""
+        if any(one.mistake.id == variant.mistake.id for one in self._known):
+            return None
+        together = {*self._known, variant}
+        in_order = tuple(one for one in self._reference.variants if one in together)
+        return self._reference.source_with_mistakes(in_order)
+
+
+def _tells_much(field: str, with_mistake: Run, without: Run) -> bool:
+    """Return True if a field is an array of floats of which the mistake changes fractions, to whatever numbers.
+
+    Whole numbers, and arrays of another shape, are what many mistakes leave, such as one that records nothing.
+    """
+    got, expected = with_mistake.arrays.get(field), without.arrays.get(field)
+    if got is None or expected is None or got.shape != expected.shape or got.dtype.kind != "f":
+        return False
+    was = expected[got != expected]
+    return bool(np.isfinite(got).all() and np.isfinite(was).all() and (was != np.round(was)).any())
