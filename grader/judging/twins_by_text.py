@@ -4,9 +4,9 @@ Twins are known mistakes that behave alike in the scenarios that they explain. E
 the mistake made in it, in its usual variant. The learner's text contradicts a twin in two cases:
 
 - The twin's program calls a function of the solution whose name the learner's file never mentions. Each such name is
-  one contradiction.
-- The twin's program lacks a call of the solution that the learner's definition makes. Each such call is one
-  contradiction.
+  one contradiction, unless it is one of Python's own, such as `all`, which a loop can replace.
+- The twin's program lacks a call of the solution that the learner's definition makes, or a comparison by order (`<`,
+  `>=` …). Each such call or comparison is one contradiction.
 
 The twins with the fewest contradictions stay; the others are ruled out. Another contradiction is counted in
 `_mark_unlikely`; its test goes into `tests/judging/test_twins_by_text.py`.
@@ -19,6 +19,7 @@ optimizer of its own calls `step`. "Moves the parameters by hand" behaves in the
 """
 
 import ast
+import builtins
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -30,6 +31,11 @@ from grader.judging.explain import ExplainedMistake, Explanation
 from grader.judging.origin import Origin
 from grader.judging.solution import exercise_source
 from grader.submission.syntax import definition_of, parse, top_level
+
+_ORDER = "<"
+"""Stands for a comparison by order among the names of functions; no function has this name."""
+_REPLACEABLE = {_ORDER, *vars(builtins)}
+"""What a program can do by other means, so that it is no contradiction if the learner's lacks it."""
 
 
 def rule_out_twins(explanation: Explanation, exercise: Exercise, origin: Origin) -> Explanation:
@@ -51,16 +57,16 @@ def rule_out_twins(explanation: Explanation, exercise: Exercise, origin: Origin)
     definition = definition_of(origin.source, exercise.name)
     # A helper beside the definition may make a call for it, so all of the file is searched for names. Calls are counted
     # in the definition only: the answers to other exercises, in the same file, make calls of their own.
-    called = _calls([] if definition is None else [definition])
+    done = _calls_and_comparisons([] if definition is None else [definition])
     mistakes = tuple(
-        _mark_unlikely(mistake, exercise, mentioned, called) if len(mistake.alternatives) > 1 else mistake
+        _mark_unlikely(mistake, exercise, mentioned, done) if len(mistake.alternatives) > 1 else mistake
         for mistake in explanation.mistakes
     )
     return replace(explanation, mistakes=mistakes)
 
 
 def _mark_unlikely(
-    mistake: ExplainedMistake, exercise: Exercise, mentioned: set[str], called: Counter[str]
+    mistake: ExplainedMistake, exercise: Exercise, mentioned: set[str], done: Counter[str]
 ) -> ExplainedMistake:
     """Return the mistake with those of its twins in `unlikely` that have more contradictions than another.
 
@@ -68,25 +74,26 @@ def _mark_unlikely(
         mistake: a mistake that has twins.
         exercise: the exercise that was judged.
         mentioned: names in the learner's file.
-        called: calls in the learner's definition.
+        done: calls and comparisons in the learner's definition.
     """
     # `top_level` and `definition_of` keep few trees; the learner's tree, which is used again, should stay among them.
-    solution_calls = _calls(parse(exercise_source(exercise)))
+    in_solution = _calls_and_comparisons(parse(exercise_source(exercise)))
     contradictions = {}
     for twin in mistake.alternatives:
-        twin_calls = solution_calls & _calls(parse(variant_source(exercise, MistakeVariant(twin, 0))))
-        unmentioned = twin_calls.keys() - mentioned
-        lacking = (solution_calls & called) - twin_calls
-        contradictions[twin.id] = len(unmentioned) + lacking.total()
+        in_twin = in_solution & _calls_and_comparisons(
+            parse(variant_source(exercise, MistakeVariant(twin, 0)))
+        )
+        lacking = (in_solution & done) - in_twin
+        contradictions[twin.id] = len(in_twin.keys() - mentioned - _REPLACEABLE) + lacking.total()
     fewest = min(contradictions.values())
     unlikely = frozenset(id_ for id_, count in contradictions.items() if count > fewest)
     return replace(mistake, unlikely=unlikely)
 
 
-def _calls(statements: Sequence[ast.stmt]) -> Counter[str]:
-    """Return how often statements call functions and methods of each name, `if False:` blocks not counted.
+def _calls_and_comparisons(statements: Sequence[ast.stmt]) -> Counter[str]:
+    """Return how often statements call functions and methods of each name, and compare by order (`_ORDER`).
 
-    Some mistakes are made by such a block.
+    What stands under `if False:` does not count: some mistakes are written so.
     """
     nodes = [node for statement in statements for node in ast.walk(statement)]
     dead = {
@@ -96,9 +103,17 @@ def _calls(statements: Sequence[ast.stmt]) -> Counter[str]:
         for statement in node.body
         for inner in ast.walk(statement)
     }
-    calls = [node.func for node in nodes if isinstance(node, ast.Call) and id(node) not in dead]
+    alive = [node for node in nodes if id(node) not in dead]
+    calls = [node.func for node in alive if isinstance(node, ast.Call)]
     methods = Counter(call.attr for call in calls if isinstance(call, ast.Attribute))
-    return methods + Counter(call.id for call in calls if isinstance(call, ast.Name))
+    comparisons = Counter(
+        _ORDER
+        for node in alive
+        if isinstance(node, ast.Compare)
+        for operator in node.ops
+        if isinstance(operator, ast.Lt | ast.LtE | ast.Gt | ast.GtE)
+    )
+    return methods + Counter(call.id for call in calls if isinstance(call, ast.Name)) + comparisons
 
 
 def _names_mentioned(source: str) -> set[str]:

@@ -319,7 +319,8 @@ def _best(stage: Stage) -> None:
     """Record `best` before training and after six epochs, of which the second or third is best.
 
     A program that keeps the last state, or a reference that later updates change, has another one. So has one that
-    compares with the epoch before only: the losses fall again before the last epoch.
+    compares with the epoch before only: the losses fall again before the last epoch. Weights that change after the
+    training show a reference where the last state is kept, too.
     """
     low, first, second, middle, last, high = _rising_losses(stage.env, 6)
     script = [first, second, high, middle, last]
@@ -329,6 +330,10 @@ def _best(stage: Stage) -> None:
     _record_best(stage, "처음의 best", case, trainer.best)
     stage.recorder.call(trainer.fit, SizedLoader(case.data), validation_loader(stage.env), len(script))
     _record_best(stage, "끝난 뒤의 best", case, trainer.best)
+    with torch.no_grad():
+        for parameter in case.model.parameters():
+            parameter.add_(1.0)
+    _record_best(stage, "가중치를 더 바꾼 뒤의 best", case, trainer.best)
 
 
 @driver.scenario("ties", "검증 손실이 같은 두 에폭", check="history")
