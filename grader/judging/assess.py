@@ -3,8 +3,7 @@
 `grading/grade_submission.py`, after a sandbox, and `grading/in_process.py`, without one, call `assess` with the trace
 of an exercise. If there is none, they call `feedback_without_trace` or `feedback_on_syntax_error`.
 
-1. `judge` says which checks pass and where each scenario first differs: the verdict. Before, `without_prints` leaves
-   out `print` if anything else is wrong.
+1. `judge` says which checks pass and where each scenario first differs: the verdict.
 2. `explain` finds the known mistakes that behave as the submission does: the explanation.
    `rule_out_twins` marks those of their twins that the learner's text speaks against.
 3. For each of these mistakes, `locate` finds the learner's line, `true_explanation` says which sentences about it are
@@ -45,7 +44,7 @@ from grader.course.feedback import (
 from grader.judging.compare_runs import has_same_cause
 from grader.judging.evidence import Evidence, clearest_difference, gather_evidence
 from grader.judging.explain import ExplainedMistake, Explanation, explain
-from grader.judging.judge import Verdict, judge, without_prints
+from grader.judging.judge import Verdict, judge
 from grader.judging.locate import locate
 from grader.judging.messages import NOT_BEGUN_MESSAGE, STATUS_MESSAGES, played_message, with_diagnosis
 from grader.judging.origin import Origin
@@ -88,7 +87,6 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
         reference: the runs with which it is compared.
         origin: the learner's code.
     """
-    trace = without_prints(exercise, trace, reference.solution_run)
     verdict = judge(exercise, trace, reference.solution_run)
     if verdict.status != "passed" and _has_not_begun(exercise, trace, verdict, origin):
         # A diagnosis shows the right order of events, a part of the answer: not for a learner who has not begun.

@@ -2,21 +2,15 @@
 
 `assess` calls `judge`. How two runs are compared is in `compare_runs`; why they differ is found later (`explain`). A
 check and its scenarios are written in the exercise's TOML and its driver, so a new one needs no change here.
-
-Hints ask learners to print values while they look for a mistake. So `print` costs a check only in a program that is
-right otherwise (`without_prints`): until then, it is no mistake that anybody needs to be told of.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from grader.course.course import Exercise
 from grader.course.feedback import CheckResult, Status
-from grader.judging.compare_runs import Difference, differing_fields, find_difference
+from grader.judging.compare_runs import Difference, find_difference
 from grader.observe.trace import Failure, Run, Trace
-
-PRINTS = "print를 부름"
-"""Name of the fact that says whether the learner's function called `print`: Korean for "calls print"."""
 
 
 @dataclass(frozen=True)
@@ -34,31 +28,6 @@ class Verdict:
 
     None for other statuses.
     """
-
-
-def without_prints(exercise: Exercise, trace: Trace, solution_run: Callable[[str], Run]) -> Trace:
-    """Return the trace as if the function had printed nothing, if anything else is wrong; otherwise the trace itself.
-
-    Args:
-        exercise: the exercise, with its scenarios.
-        trace: what the submission did.
-        solution_run: returns the solution's run, given a scenario's name.
-    """
-    printing = {}
-    for name, run in trace.runs.items():
-        right = solution_run(name).facts.get(PRINTS) if PRINTS in run.facts else None
-        if right is not None and right != run.facts[PRINTS]:
-            printing[name] = replace(run, facts={**run.facts, PRINTS: right})
-    if not printing:
-        return trace
-    if all(
-        scenario.name in trace.runs
-        and differing_fields(trace.runs[scenario.name], solution_run(scenario.name), scenario.atol)
-        <= {PRINTS}
-        for scenario in exercise.driver.scenarios
-    ):
-        return trace
-    return replace(trace, runs={**trace.runs, **printing})
 
 
 def judge(exercise: Exercise, trace: Trace, solution_run: Callable[[str], Run]) -> Verdict:

@@ -29,7 +29,7 @@ from grader.course.course import Exercise
 from grader.course.feedback import Effect, Feedback, NamedMistake, OwnEdit
 from grader.judging.compare_runs import find_difference
 from grader.judging.explain import explain
-from grader.judging.judge import judge, without_prints
+from grader.judging.judge import judge
 from grader.judging.origin import Origin
 from grader.judging.reference import Reference
 from grader.judging.repair.edit_drafts import KINDS
@@ -164,13 +164,9 @@ class _Search:
         self._exercise, self._runs, self._reference, self._runner = exercise, runs, reference, runner
         # Feedback names mistakes but does not tell which of their variants were found. `explain` does, from its memory.
         trace = Trace(dict(runs))
-        silent = without_prints(exercise, trace, reference.solution_run)
-        named, all_found = (
-            explain(one, judge(exercise, one, reference.solution_run), reference) for one in (silent, trace)
-        )
-        first = named.mistakes[0].variant.mistake.id
-        # The edited program still prints what the learner's does.
-        self._others = tuple(variant for variant in all_found.combination if variant.mistake.id != first)
+        explanation = explain(trace, judge(exercise, trace, reference.solution_run), reference)
+        first = explanation.mistakes[0].variant
+        self._others = tuple(variant for variant in explanation.combination if variant != first)
 
     def find(self, source: str) -> SmallEdit | None:
         """Return an edit of `source`, the learner's program, that alone does it; None if none is found."""

@@ -1,5 +1,4 @@
 # mistakes: missing-train-mode, missing-zero-grad, divides-by-batch-count, prints, returns-tensor
-# hidden: prints
 # lines: 7, 8, 13, 14, 15
 def fit(model, opt, loss_fn, loader, epochs, *, zero_grad=True) -> list[float]:
     history = []
