@@ -62,8 +62,8 @@ here.
 """
 
 _RATIO_ATOL = 1e-5
-"""Absolute tolerance of e / rho and of ‖e‖ / rho, which are at most about 1. A program may add torch's usual 1e-6 to the
-norm, which is at least 0.3 here, or compute the norm in float32."""
+"""Absolute tolerance of e / rho and of ‖e‖ / rho, which are at most about 1. A program may add 1e-6 to the norm, as
+torch does, or compute it in float32; it is at least 0.3 here."""
 
 
 def _problem(env: Env) -> Problem:
