@@ -211,10 +211,8 @@ def _seen_in_arrays(
         ExplainedMistake(
             one.variant,
             alternatives=(one.variant.mistake,),
-            scenarios=tuple(
-                s for s in verdict.differences if any(s == scenario for scenario, _ in one.places)
-            ),
-            only_arrays=frozenset(array for _, array in one.places),
+            scenarios=tuple(name for name in verdict.differences if name in one.scenarios),
+            only_arrays=one.arrays,
         )
         for one in seen
     )

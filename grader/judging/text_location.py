@@ -454,16 +454,17 @@ class _LineFinder:
         If one is like the statement inside a new block, that counts before all others.
         """
         inner = self._alignment.best_match(self._changed.inner_positions(change), change.old)
-        if inner.likeness >= _MIN_LIKENESS_INSIDE:
+        if inner.likeness >= _MIN_LIKENESS_INSIDE and self._learner[inner.position or 0].changes_something:
             return inner
         return self._alignment.best_match(change.new_positions, change.old)
 
-    def _line_inside(self, change: Change, match: BestMatch) -> int | None:
+    def _line_inside(self, change: Change, match: BestMatch) -> int:
         """Return the line of the matched statement; if it only leads to what is wrong, that of the statement inside.
 
         It does if both are blocks, the learner's and the new one, and the learner's also if it is a `for`.
         """
         assert match.position is not None
+        assert match.line is not None
         block = self._learner[match.position].node
         wanted: Sequence[int] = self._changed.inner_positions(change)
         if not wanted and isinstance(block, ast.For) and all(s.changes_something for s in change.new):
