@@ -13,7 +13,7 @@ source puts `len(xb)` in the place of `n`, at little more than `_DIFFERENCE_COST
 come `loss_fn(out, yb)` without the division, other divisors, and in a loop `loss += …`, each at about `_SLIP_COST`.
 
 `small_edits` calls `expression_drafts`. A slip in any expression is added in `mutations`, one of a statement's whole
-value in `_whole_value_edits`; what comes from the solution needs a kind in `_kind_of`.
+value in `_whole_value_edits`; what comes from the solution gets its kind from `edit_kinds.kind_of`.
 """
 
 import ast
@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 from grader.judging.repair.definition_text import DefinitionText, Statement
 from grader.judging.repair.edit_drafts import Draft, Kind
+from grader.judging.repair.edit_kinds import kind_of, kind_of_rewrite
 from grader.judging.repair.edit_material import EditMaterial, is_quotient
 from grader.judging.repair.mutations import mutations
 from grader.judging.repair.translated_solution import (
@@ -163,15 +164,15 @@ def _from_translated(
             size = sum(1 for _ in ast.walk(new))
             cost = _DIFFERENCE_COST + _COST_PER_PAIR * pair_index + _COST_PER_NODE * size
             cost += _COST_PER_VERSION * version_index
-            yield _replacement_draft(definition, old, new, cost, _kind_of(old, new, statement))
+            yield _replacement_draft(definition, old, new, cost, kind_of(old, new, statement))
             assignment = definition.sole_assignments.get(old.id) if isinstance(old, ast.Name) else None
             if assignment is not None:
-                kind = _kind_of(assignment.value, new, assignment.statement)
+                kind = kind_of(assignment.value, new, assignment.statement)
                 yield _replacement_draft(definition, assignment.value, new, cost - _ASSIGNMENT_BONUS, kind)
         if not is_compound(statement.node) and statement.has_own_lines:
             cost = _WHOLE_STATEMENT_COST + _UNALIKE_COST * (1 - translated.likeness)
             cost += _COST_PER_VERSION * version_index
-            yield _rewrite_draft(definition, statement, version, cost, _kind_of_rewrite(statement, version))
+            yield _rewrite_draft(definition, statement, version, cost, kind_of_rewrite(statement, version))
 
 
 def _from_statements_without_counterpart(
@@ -187,7 +188,7 @@ def _from_statements_without_counterpart(
         version = translated.versions[0]
         if type(version) is type(statement.node) and not is_compound(version):
             if statement.has_own_lines:
-                kind = _kind_of_rewrite(statement, version)
+                kind = kind_of_rewrite(statement, version)
                 yield _rewrite_draft(definition, statement, version, _NO_COUNTERPART_COST, kind)
         elif isinstance(version, ast.If) and isinstance(statement.node, ast.If):
             test = statement.node.test
@@ -271,66 +272,6 @@ def _children(node: ast.AST) -> list[ast.AST]:
 def _clause_expressions(node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> list[ast.AST]:
     """Return the targets, iterables and conditions of a comprehension, without what it makes of them."""
     return [part for generator in node.generators for part in _children(generator)]
-
-
-def _kind_of(old: ast.expr, new: ast.expr, statement: Statement) -> Kind:
-    """Return the kind that a learner is told if `old`, an expression in the statement, becomes `new`.
-
-    Several kinds may fit; the first in the order below is returned. If edits of a new kind (`edit_drafts.Kind`) can put
-    something of the solution in the place of an expression, the kind needs a branch here.
-    """
-    kind: Kind = "expression"
-    if isinstance(old, ast.Call) and ast.dump(new) in [ast.dump(argument) for argument in old.args]:
-        kind = "wrapped"
-    elif isinstance(new, ast.Call) and ast.dump(new.func) == ast.dump(old):
-        kind = "not-called"
-    elif _is_negative_of(old, new) or _is_negative_of(new, old):
-        kind = "sign"
-    elif isinstance(old, ast.Constant) and isinstance(new, ast.Constant):
-        kind = "value"
-    elif isinstance(old, ast.Name) and isinstance(new, ast.Name):
-        kind = "name"
-    elif is_quotient(new) or is_quotient(old):
-        kind = "divisor" if is_quotient(old) else "undivided"
-    elif (
-        isinstance(old, ast.Compare)
-        and isinstance(new, ast.Compare)
-        and type(old.ops[0]) is not type(new.ops[0])
-    ):
-        kind = "compare"
-    elif isinstance(statement.node, ast.If | ast.While):
-        kind = "condition"
-    elif isinstance(old, ast.Call) and isinstance(new, ast.Call):
-        kind = "argument" if ast.dump(old.func) == ast.dump(new.func) else "method"
-    elif any(isinstance(call, ast.Call) and call.func is old for call in ast.walk(statement.node)):
-        kind = "method"
-    elif isinstance(statement.node, ast.Return):
-        kind = "returned"
-    elif isinstance(statement.node, ast.Assign) and old is statement.node.value:
-        kind = "assigned" if all(isinstance(target, ast.Name) for target in statement.node.targets) else kind
-    return kind
-
-
-def _is_negative_of(one: ast.expr, other: ast.expr) -> bool:
-    """Return True if the one expression is the other with a minus before it."""
-    return (
-        isinstance(one, ast.UnaryOp)
-        and isinstance(one.op, ast.USub)
-        and ast.dump(one.operand) == ast.dump(other)
-    )
-
-
-def _kind_of_rewrite(statement: Statement, new: ast.stmt) -> Kind:
-    """Return the kind that a learner is told if the whole statement becomes `new`."""
-    old = statement.node
-    if isinstance(old, ast.Assign) and isinstance(new, ast.Assign):
-        same_targets = [*map(ast.dump, old.targets)] == [*map(ast.dump, new.targets)]
-        return _kind_of(old.value, new.value, statement) if same_targets else "expression"
-    if isinstance(old, ast.Return) and isinstance(new, ast.Return):
-        return _kind_of(old.value, new.value, statement) if old.value and new.value else "returned"
-    if isinstance(old, ast.Expr) and isinstance(new, ast.Expr):
-        return _kind_of(old.value, new.value, statement)
-    return "expression"
 
 
 # ---- around a whole value --------------------------------------------------------------------------
@@ -478,12 +419,12 @@ def _replacement_draft(
 def _is_delimited(definition: DefinitionText, node: ast.expr) -> bool:
     """Return True if any other expression may stand in the place of this one without parentheses.
 
-    That is so after `(`, `[`, a comma, a `=`, `return`, `if` or `while`, if a closing bracket, a comma, a colon or the
-    end of the statement follows.
+    That is so after `(`, `[`, a comma, a colon, a `=`, `return`, `if` or `while`, if a closing bracket, a comma, a
+    colon or the end of the statement follows.
     """
     before = definition.text_before(node).rstrip()
     after = definition.code_after(node)
-    opened = before.endswith(("(", "[", ",", "=", "return", "if", "while"))
+    opened = before.endswith(("(", "[", ",", ":", "=", "return", "if", "while"))
     compared = before.endswith(("==", "!=", "<=", ">="))
     closed = not after or after.startswith((")", "]", ",", ":"))
     return opened and not compared and closed

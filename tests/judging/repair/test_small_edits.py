@@ -336,3 +336,30 @@ def test_a_line_to_add_is_not_called_absent() -> None:
     assert not [
         kind for kind, described in KINDS.items() if described.inserts_line and "빠졌" in described.phrase
     ]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("y = a / b", "y = a * b"),
+        ("y = a * b", "y = a / b"),
+        ("y = a + b", "y = a - b"),
+        ("return a + b", "return a - b"),
+        ("a += b", "a -= b"),
+        ("a += b", "a = b"),
+    ],
+)
+def test_another_operator_of_the_solution_is_told_as_such(wrong: str, right: str) -> None:
+    source = f"def f(a, b):\n    {wrong}\n    return a\n"
+    assert kind_of(source, source.replace(wrong, right), right) == "operator"
+
+
+def test_another_divisor_of_the_solution_is_told_as_such() -> None:
+    solution = "def f(loss_fn, out, xb, yb, n):\n    loss = loss_fn(out, yb) / len(xb)\n    return loss\n"
+    source = solution.replace("len(xb)", "n")
+    assert kind_of(source, solution, "loss = loss_fn(out, yb) / len(xb)") == "divisor"
+
+
+def test_of_equal_edits_the_kind_that_says_more_is_told() -> None:
+    solution = "def f(update, xs, n):\n    update(xs[0:n + 1])\n"
+    assert kind_of(solution.replace("n + 1", "n"), solution, "update(xs[0:n + 1])") == "off-by-one"
