@@ -17,6 +17,7 @@ value in `_whole_value_edits`; what comes from the solution gets its kind from `
 """
 
 import ast
+import copy
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -30,7 +31,6 @@ from grader.judging.repair.translated_solution import (
     EnclosingExpression,
     TranslatedSolution,
     TranslatedStatement,
-    header_text,
 )
 from grader.judging.variables import variable_name
 from grader.submission.syntax import is_compound, own_parts
@@ -126,7 +126,7 @@ def expression_drafts(definition: DefinitionText, solution: TranslatedSolution) 
 
 def _is_same_simple_statement(one: ast.stmt, other: ast.stmt) -> bool:
     """Return True if two simple statements are equal; always False for a compound one."""
-    return not is_compound(other) and header_text(one) == header_text(other)
+    return not is_compound(other) and _is_same(one, other)
 
 
 class _Expression(NamedTuple):
@@ -220,28 +220,59 @@ def _differing_pairs(old: ast.AST, new: ast.AST) -> Iterator[_DifferingPair]:
     """Yield pairs of expressions in which the learner's tree and the solution's differ, each after the pairs inside it.
 
     For `loss / n` and `loss / len(xb)` these are (`n`, `len(xb)`) and the two quotients. A plain and a dotted name that
-    end alike count as equal; f-strings are not compared.
+    end alike count as equal, and keyword arguments are compared by name; f-strings are not compared.
     """
-    if ast.dump(old) == ast.dump(new) or _end_in_same_name(old, new) or isinstance(old, ast.JoinedStr):
+    if _is_same(old, new) or _end_in_same_name(old, new) or isinstance(old, ast.JoinedStr):
         return
-    old_children, new_children = _children(old), _children(new)
-    if type(old) is type(new) and len(old_children) == len(new_children):
-        for old_child, new_child in zip(old_children, new_children, strict=True):
-            yield from _differing_pairs(old_child, new_child)
-    elif isinstance(old, ast.stmt) and isinstance(new, ast.stmt):
-        old_value, new_value = getattr(old, "value", None), getattr(new, "value", None)
-        if isinstance(old_value, ast.AST) and isinstance(new_value, ast.AST):
-            yield from _differing_pairs(old_value, new_value)
-    elif isinstance(old, _COMPREHENSION) and isinstance(new, _COMPREHENSION):
-        # A list and a dict are not the same, but may be made from the same things.
-        for old_part, new_part in zip(_clause_expressions(old), _clause_expressions(new), strict=False):
-            yield from _differing_pairs(old_part, new_part)
-    else:  # `old` may be something like `new` with more around it, as `float(a * b)` for `a * c`
-        for child in old_children:
-            if new_children and type(child) is type(new) and len(_children(child)) == len(new_children):
-                yield from _differing_pairs(child, new)
+    for old_part, new_part in _parts_to_compare(old, new):
+        yield from _differing_pairs(old_part, new_part)
     if isinstance(old, ast.expr) and isinstance(new, ast.expr):
         yield _DifferingPair(old, new)
+
+
+def _parts_to_compare(old: ast.AST, new: ast.AST) -> list[tuple[ast.AST, ast.AST]]:
+    """Return the parts of two trees in pairs that may mean the same."""
+    old_children, new_children = _children(old), _children(new)
+    if isinstance(old, ast.Call) and isinstance(new, ast.Call) and len(old.args) == len(new.args):
+        return [(old.func, new.func), *_arguments_of_both(old, new)]
+    if type(old) is type(new) and len(old_children) == len(new_children):
+        return list(zip(old_children, new_children, strict=True))
+    if isinstance(old, ast.stmt) and isinstance(new, ast.stmt):
+        old_value, new_value = getattr(old, "value", None), getattr(new, "value", None)
+        if isinstance(old_value, ast.AST) and isinstance(new_value, ast.AST):
+            return [(old_value, new_value)]
+        return []
+    if isinstance(old, _COMPREHENSION) and isinstance(new, _COMPREHENSION):
+        # A list and a dict are not the same, but may be made from the same things.
+        return list(zip(_clause_expressions(old), _clause_expressions(new), strict=False))
+    # `old` may be something like `new` with more around it, as `float(a * b)` for `a * c`
+    alike = [child for child in old_children if type(child) is type(new)]
+    return [(child, new) for child in alike if 0 < len(new_children) == len(_children(child))]
+
+
+def _is_same(old: ast.AST, new: ast.AST) -> bool:
+    """Return True if two trees are equal, whatever the order of keyword arguments."""
+    return ast.dump(_with_sorted_keywords(old)) == ast.dump(_with_sorted_keywords(new))
+
+
+def _with_sorted_keywords(node: ast.AST) -> ast.AST:
+    """Return the tree, or a copy of it, with the keyword arguments of each call sorted by name."""
+    if not any(isinstance(call, ast.Call) and len(call.keywords) > 1 for call in ast.walk(node)):
+        return node
+    node = copy.deepcopy(node)
+    for call in ast.walk(node):
+        if isinstance(call, ast.Call):
+            call.keywords.sort(key=lambda keyword: keyword.arg or "")  # `**options` has no name
+    return node
+
+
+def _arguments_of_both(old: ast.Call, new: ast.Call) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield the arguments of two calls in pairs, by position or by name; without those that only one call has."""
+    yield from zip(old.args, new.args, strict=True)
+    values = {keyword.arg: keyword.value for keyword in new.keywords}
+    for keyword in old.keywords:
+        if keyword.arg in values:
+            yield keyword.value, values[keyword.arg]
 
 
 def _end_in_same_name(old: ast.AST, new: ast.AST) -> bool:

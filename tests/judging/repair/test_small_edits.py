@@ -363,3 +363,16 @@ def test_another_divisor_of_the_solution_is_told_as_such() -> None:
 def test_of_equal_edits_the_kind_that_says_more_is_told() -> None:
     solution = "def f(update, xs, n):\n    update(xs[0:n + 1])\n"
     assert kind_of(solution.replace("n + 1", "n"), solution, "update(xs[0:n + 1])") == "off-by-one"
+
+
+def test_keyword_arguments_are_compared_by_name() -> None:
+    wrong = "def f(h, g, a, b):\n    return h(g, beta=a, alpha=a)\n"
+    right = "def f(h, g, a, b):\n    return h(g, alpha=a, beta=b)\n"
+    assert position(tried(wrong, right), "return h(g, beta=b, alpha=a)") == 0
+
+
+def test_the_same_keyword_arguments_in_another_order_are_no_difference() -> None:
+    solution = "def f(h, g, a, b):\n    y = h(g, alpha=a, beta=b)\n    return y / 2\n"
+    edits = tried(solution.replace("alpha=a, beta=b", "beta=b, alpha=a").replace("y / 2", "y"), solution)
+    assert edits[0].new == ("    return y / 2",)
+    assert all("h(g, alpha=a, beta=b)" not in "".join(edit.new) for edit in edits if edit.old)
