@@ -395,12 +395,14 @@ def _as_number_or_detached(
 
 
 def _other_assignment(definition: DefinitionText, statement: Statement, slip_cost: float) -> Iterator[Draft]:
-    """Yield `x = …` for `x += …` (or another operator), and inside a loop `x += …` for `x = …`."""
+    """Yield `x = …` for `x += …` (or another operator), and in a loop `x += …` for `x = …` with no other target."""
     node = statement.node
-    if isinstance(node, ast.AugAssign) and statement.has_own_lines:
+    if not statement.has_own_lines:
+        return
+    if isinstance(node, ast.AugAssign):
         plain = ast.fix_missing_locations(ast.Assign([node.target], node.value))
         yield _rewrite_draft(definition, statement, plain, slip_cost + _PLAIN_ASSIGNMENT_COST, "operator")
-    elif isinstance(node, ast.Assign) and statement.has_own_lines and statement.block.loop_depth:
+    elif isinstance(node, ast.Assign) and len(node.targets) == 1 and statement.block.loop_depth:
         target = node.targets[0]
         if isinstance(target, ast.Name | ast.Attribute) and variable_name(target) is not None:
             added = ast.fix_missing_locations(ast.AugAssign(target, ast.Add(), node.value))

@@ -376,3 +376,11 @@ def test_the_same_keyword_arguments_in_another_order_are_no_difference() -> None
     edits = tried(solution.replace("alpha=a, beta=b", "beta=b, alpha=a").replace("y / 2", "y"), solution)
     assert edits[0].new == ("    return y / 2",)
     assert all("h(g, alpha=a, beta=b)" not in "".join(edit.new) for edit in edits if edit.old)
+
+
+def test_no_target_of_a_chained_assignment_is_lost() -> None:
+    source = "def f(xs):\n    last = total = 0\n    for x in xs:\n        last = total = x\n    return last, total\n"
+    edits = tried(source, source)
+    assert all("+=" not in edit.program for edit in edits)
+    alone = source.replace("last = total = x", "total = x")
+    assert position(tried(alone, alone), "total += x") < EARLY
