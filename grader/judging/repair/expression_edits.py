@@ -92,7 +92,7 @@ _NO_PARENTHESES_NEEDED = ast.Name | ast.Attribute | ast.Constant | ast.Call | as
 _COMPREHENSION = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 """Expressions with a `for` inside."""
 _METHODS_ABOUT_A_VALUE = ("backward", "append", "add_", "sub_", "mul_")
-"""Methods whose receiver (`backward`) or first argument (the others) is the value that the statement is about."""
+"""Methods whose first argument is the value that the statement is about; of `backward()` without one, the receiver."""
 _RETURNS_PLAIN_NUMBERS = re.compile(r"float|int|len|.*\.(item|tolist)", re.DOTALL)
 """Matches the code of a function or method that returns plain numbers. (`.float()` returns a tensor.)"""
 
@@ -341,12 +341,13 @@ def _whole_values(node: ast.stmt) -> list[ast.expr]:
     """Return the values that a statement assigns, returns or passes on; empty if there are none.
 
     For a returned tuple these are its entries. For a statement with calls of `_METHODS_ABOUT_A_VALUE` it is the value
-    that the innermost such call is about: `loss` for `loss.backward()` and for `losses.append(loss)`.
+    that the innermost such call is about: `loss` for `loss.backward()`, `accelerator.backward(loss)` and
+    `losses.append(loss)`.
     """
     if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple):
         return node.value.elts
     passed = [
-        [call.func.value] if call.func.attr == "backward" else call.args[:1]
+        [call.func.value] if call.func.attr == "backward" and not call.args else call.args[:1]
         for part in own_parts(node)
         for call in ast.walk(part)
         if isinstance(call, ast.Call)

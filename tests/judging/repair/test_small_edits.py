@@ -384,3 +384,19 @@ def test_no_target_of_a_chained_assignment_is_lost() -> None:
     assert all("+=" not in edit.program for edit in edits)
     alone = source.replace("last = total = x", "total = x")
     assert position(tried(alone, alone), "total += x") < EARLY
+
+
+@pytest.mark.parametrize("call", ["accelerator.backward(loss)", "torch.autograd.backward(loss)"])
+def test_a_function_that_runs_backward_is_about_its_argument(call: str) -> None:
+    source = f"def f(accelerator, model, xb, m):\n    loss = model(xb) + m\n    {call}\n"
+    edits = tried(source, source)
+    assert position(edits, call.replace("(loss)", "(loss / m)")) < EARLY
+    receiver = call.removesuffix(".backward(loss)")
+    assert all(f"({receiver} / m)" not in edit.program for edit in edits)
+    assert all(f"{receiver}.item()" not in edit.program for edit in edits)
+
+
+@pytest.mark.parametrize("call", ["{}.backward()", "{}.backward(retain_graph=True)"])
+def test_a_method_that_runs_backward_is_about_its_receiver(call: str) -> None:
+    source = f"def f(model, xb, m):\n    loss = model(xb) + m\n    {call.format('loss')}\n"
+    assert position(tried(source, source), call.format("(loss / m)")) < EARLY
