@@ -26,7 +26,7 @@ from grader.judging.repair.definition_text import DefinitionText, Statement
 from grader.judging.repair.edit_drafts import Draft, Kind
 from grader.judging.repair.edit_kinds import kind_of, kind_of_rewrite
 from grader.judging.repair.edit_material import EditMaterial, is_quotient
-from grader.judging.repair.mutations import mutations
+from grader.judging.repair.mutations import mutations, other_operators
 from grader.judging.repair.translated_solution import (
     EnclosingExpression,
     TranslatedSolution,
@@ -82,6 +82,10 @@ _DETACHED_COST = 0.3
 """Added further if it is `.detach()`."""
 _PLAIN_ASSIGNMENT_COST = 0.4
 """Added if `x += …` becomes `x = …`."""
+_OTHER_OPERATOR_COST = 0.5
+"""Added if `x += …` becomes `x -= …`, or gets another operator that may have been meant."""
+_COST_PER_OPERATOR = 0.3
+"""Added for each such operator that is tried before this one."""
 _ADDING_COST = 0.6
 """Added if `x = …` in a loop becomes `x += …`."""
 _LOST_SUM_BONUS = 1.6
@@ -396,13 +400,20 @@ def _as_number_or_detached(
 
 
 def _other_assignment(definition: DefinitionText, statement: Statement, slip_cost: float) -> Iterator[Draft]:
-    """Yield `x = …` for `x += …` (or another operator), and in a loop `x += …` for `x = …` with no other target."""
+    """Yield `x = …` and `x -= …` for `x += …`, and in a loop `x += …` for `x = …` with no other target.
+
+    Which operators may have been meant instead of another, `mutations.other_operators` says.
+    """
     node = statement.node
     if not statement.has_own_lines:
         return
     if isinstance(node, ast.AugAssign):
         plain = ast.fix_missing_locations(ast.Assign([node.target], node.value))
         yield _rewrite_draft(definition, statement, plain, slip_cost + _PLAIN_ASSIGNMENT_COST, "operator")
+        for rank, operator in enumerate(other_operators(node.op)):
+            changed = ast.fix_missing_locations(ast.AugAssign(node.target, operator, node.value))
+            cost = slip_cost + _OTHER_OPERATOR_COST + _COST_PER_OPERATOR * rank
+            yield _rewrite_draft(definition, statement, changed, cost, "operator")
     elif isinstance(node, ast.Assign) and len(node.targets) == 1 and statement.block.loop_depth:
         target = node.targets[0]
         if isinstance(target, ast.Name | ast.Attribute) and variable_name(target) is not None:

@@ -400,3 +400,12 @@ def test_a_function_that_runs_backward_is_about_its_argument(call: str) -> None:
 def test_a_method_that_runs_backward_is_about_its_receiver(call: str) -> None:
     source = f"def f(model, xb, m):\n    loss = model(xb) + m\n    {call.format('loss')}\n"
     assert position(tried(source, source), call.format("(loss / m)")) < EARLY
+
+
+@pytest.mark.parametrize(("wrong", "meant"), [("+=", "-="), ("-=", "+="), ("*=", "/="), ("/=", "*=")])
+def test_the_other_operator_of_an_assignment_is_a_slip(wrong: str, meant: str) -> None:
+    source = f"def f(x, step):\n    x {wrong} step\n    return x\n"
+    edits = tried(source, "def f(x, step):\n    return x.sub_(step)\n")
+    edit = edits[position(edits, f"x {meant} step")]
+    assert edits.index(edit) < EARLY
+    assert edit.kind == "operator"
