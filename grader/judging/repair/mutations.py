@@ -131,7 +131,7 @@ def _other_calculations(node: ast.BinOp, material: EditMaterial) -> Iterator[Mut
     if not divides:
         yield Mutation(0.6, "operator", node.right)
     for rank, other in enumerate(other_operators(node.op)):
-        yield Mutation(0.5 + 0.3 * rank, kind, ast.BinOp(node.left, other, node.right))
+        yield Mutation(0.5 + 0.3 * rank, "operator", ast.BinOp(node.left, other, node.right))
     if isinstance(node.op, ast.Sub | ast.Div):
         yield Mutation(0.9, kind, ast.BinOp(node.right, node.op, node.left))
     if divides:

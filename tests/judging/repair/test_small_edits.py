@@ -409,3 +409,9 @@ def test_the_other_operator_of_an_assignment_is_a_slip(wrong: str, meant: str) -
     edit = edits[position(edits, f"x {meant} step")]
     assert edits.index(edit) < EARLY
     assert edit.kind == "operator"
+
+
+def test_a_slip_of_the_operator_is_told_as_such_in_a_division_too() -> None:
+    source = "def f(x, n):\n    return x / n\n"
+    assert kind_of(source, source, "return x * n") == "operator"
+    assert kind_of(source, source, "return n / x") == "divisor"
