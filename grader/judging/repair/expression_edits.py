@@ -280,9 +280,12 @@ def _arguments_of_both(old: ast.Call, new: ast.Call) -> Iterator[tuple[ast.expr,
 
 
 def _end_in_same_name(old: ast.AST, new: ast.AST) -> bool:
-    """Return True for a plain and a dotted name that end alike: `clip_grad_norm_`, `torch.nn.utils.clip_grad_norm_`."""
+    """Return True for a plain and a dotted name that end alike: `clip_grad_norm_`, `torch.nn.utils.clip_grad_norm_`.
+
+    In `k` for `self.k`, however, the `self.` is forgotten.
+    """
     if isinstance(old, ast.Name) and isinstance(new, ast.Attribute):
-        return old.id == new.attr
+        return old.id == new.attr and variable_name(new) is None
     return isinstance(old, ast.Attribute) and isinstance(new, ast.Name) and old.attr == new.id
 
 

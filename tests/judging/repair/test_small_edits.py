@@ -415,3 +415,36 @@ def test_a_slip_of_the_operator_is_told_as_such_in_a_division_too() -> None:
     source = "def f(x, n):\n    return x / n\n"
     assert kind_of(source, source, "return x * n") == "operator"
     assert kind_of(source, source, "return n / x") == "divisor"
+
+
+SELF = """class f:
+    def __init__(self, k, items):
+        self.k, self.items = k, items
+
+    def total(self, xs):
+        y = self.k
+        if self.k:
+            y = 0
+        for x in self.items:
+            y += x
+        return y
+"""
+
+
+@pytest.mark.parametrize("right", ["if self.k:", "for x in self.items:", "y = self.k"])
+def test_a_forgotten_self_is_tried_at_once(right: str) -> None:
+    edits = tried(SELF.replace(right, right.replace("self.", "")), SELF)
+    assert position(edits, right) < 3
+    assert edits[position(edits, right)].kind == "name"
+
+
+@pytest.mark.parametrize("right", ["if self.k:", "for x in self.items:", "y = self.k"])
+def test_a_forgotten_self_is_a_slip_without_a_counterpart(right: str) -> None:
+    source = SELF.replace(right, right.replace("self.", ""))
+    edits = tried(source, "class f:\n    def total(self, xs):\n        return sum(xs)\n")
+    assert position(edits, right) < 12
+
+
+def test_a_parameter_named_like_an_attribute_may_be_meant_as_it_stands() -> None:
+    edits = tried(SELF, SELF)
+    assert all("self.k, self.items = self.k" not in edit.program for edit in edits[:EARLY])
