@@ -91,10 +91,14 @@ _ADDING_COST = 0.6
 _LOST_SUM_BONUS = 1.6
 """Subtracted instead, if each round overwrites the value of the round before, which nothing in the loop reads."""
 
-_NO_PARENTHESES_NEEDED = ast.Name | ast.Attribute | ast.Constant | ast.Call | ast.Subscript
-"""Expressions that need no parentheses inside another expression."""
 _COMPREHENSION = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 """Expressions with a `for` inside."""
+_COLLECTION = ast.Tuple | ast.List | ast.Set | ast.Dict | _COMPREHENSION
+"""Expressions that `ast.unparse` puts in brackets; a tuple and a generator, in parentheses."""
+_NO_PARENTHESES_NEEDED = (
+    ast.Name | ast.Attribute | ast.Constant | ast.JoinedStr | ast.Call | ast.Subscript | _COLLECTION
+)
+"""Expressions that need no more parentheses inside another expression."""
 _METHODS_ABOUT_A_VALUE = ("backward", "append", "add_", "sub_", "mul_")
 """Methods whose first argument is the value that the statement is about; of `backward()` without one, the receiver."""
 _RETURNS_PLAIN_NUMBERS = re.compile(r"float|int|len|.*\.(item|tolist)", re.DOTALL)
@@ -320,7 +324,8 @@ def _whole_value_edits(
 ) -> Iterator[Draft]:
     """Yield edits of a statement's value as a whole: called, divided, multiplied, detached or made a number.
 
-    Also yield the condition of an `if` or `assert` negated, and other assignments (`_other_assignment`).
+    Also yield the condition of an `if` or `assert` negated, unless `mutations` do, and other assignments
+    (`_other_assignment`).
 
     Args:
         definition: the learner's function or class.
@@ -337,11 +342,18 @@ def _whole_value_edits(
             yield from _quotients_and_products(definition, node, value, material, slip_cost)
             yield from _as_number_or_detached(definition, node, value, slip_cost)
     test = getattr(node, "test", None)
-    if isinstance(test, ast.expr) and not isinstance(node, ast.While):
+    if isinstance(test, ast.expr) and not isinstance(node, ast.While) and not _is_negated_by_mutation(test):
         yield _replacement_draft(
             definition, test, ast.UnaryOp(ast.Not(), test), slip_cost + _NEGATION_COST, "condition"
         )
     yield from _other_assignment(definition, statement, slip_cost)
+
+
+def _is_negated_by_mutation(test: ast.expr) -> bool:
+    """Return True if the opposite of a condition is among its `mutations`: `z` for `not z`, `a >= b` for `a < b`."""
+    if isinstance(test, ast.UnaryOp):
+        return isinstance(test.op, ast.Not)
+    return isinstance(test, ast.Compare) and len(test.ops) == 1
 
 
 def _whole_values(node: ast.stmt) -> list[ast.expr]:
@@ -458,7 +470,13 @@ def _replacement_draft(
 ) -> Draft:
     """Return a draft that puts `new` in the place of `old`, in parentheses where they may be needed."""
     text = ast.unparse(new)
-    if not isinstance(new, _NO_PARENTHESES_NEEDED) and not _is_delimited(definition, old):
+    before = definition.text_before(old)
+    if isinstance(old, ast.GeneratorExp) and re.search(r"[\w)\]]$", before):
+        # The only argument of a call, as in `sum(x for x in xs)`: it is parsed with the parentheses of the call.
+        text = text if isinstance(new, ast.GeneratorExp) else f"({text})"
+    elif isinstance(new, ast.Tuple) and re.search(r"\bfor\s*$", before):
+        text = text.removeprefix("(").removesuffix(")")
+    elif not isinstance(new, _NO_PARENTHESES_NEEDED) and not _is_delimited(definition, old):
         text = f"({text})"
     change = definition.replacement(old, text)
     return Draft(cost, kind, change.start, change.end, change.lines, old.lineno)

@@ -448,3 +448,51 @@ def test_a_forgotten_self_is_a_slip_without_a_counterpart(right: str) -> None:
 def test_a_parameter_named_like_an_attribute_may_be_meant_as_it_stands() -> None:
     edits = tried(SELF, SELF)
     assert all("self.k, self.items = self.k" not in edit.program for edit in edits[:EARLY])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("for xb in loader:", "for xb, yb in loader:"),
+        ("for xb, zb, yb in loader:", "for xb, yb in loader:"),
+        ("losses = loader + 1", "losses = [1, 2] + 1"),
+        ("losses = loader + 1", "losses = {1: 2} + 1"),
+        ("losses = loader + 1", "losses = [x for x in loader] + 1"),
+        ("losses = loader + 1", "losses = {x for x in loader} + 1"),
+        ("losses = loader + 1", "losses = (1, 2) + 1"),
+        ("losses = loader + 1", "losses = f'{loader}' + 1"),
+        ("losses = sum((x for x in loader))", "losses = sum([x for x in loader])"),
+    ],
+)
+def test_what_needs_no_parentheses_gets_none(wrong: str, right: str) -> None:
+    rest = "        pass\n" if right.startswith("for") else "    return losses\n"
+    source = f"def f(loader):\n    {wrong}\n{rest}"
+    edits = tried(source, source.replace(wrong, right))
+    assert any(edit.new == (f"    {right}",) and edit.old == (f"    {wrong}",) for edit in edits[:EARLY])
+    assert all("((xb" not in edit.program for edit in edits)
+
+
+def test_the_argument_of_a_call_keeps_the_parentheses_of_the_call() -> None:
+    source = "def f(xs):\n    return sum(x for x in xs) / 2\n"
+    edits = tried(source, source.replace("(x for x in xs)", "([x for x in xs])"))
+    assert position(edits, "return sum([x for x in xs]) / 2") < EARLY
+    assert all("sum[" not in edit.program and "sumxs" not in edit.program for edit in edits)
+
+
+@pytest.mark.parametrize("condition", ["not z", "a < b", "a >= b", "a == b", "z is None", "z in a"])
+def test_no_condition_is_tried_in_two_spellings(condition: str) -> None:
+    source = f"def f(a, b, z):\n    if {condition}:\n        return 1\n"
+    edits = tried(source, source)
+    assert all(f"not {condition}" not in edit.program for edit in edits)
+    assert any(
+        edit.old == (f"    if {condition}:",) and edit.kind in ("compare", "condition") for edit in edits
+    )
+
+
+@pytest.mark.parametrize("condition", ["z", "a < z < b", "a and b"])
+def test_a_condition_is_negated(condition: str) -> None:
+    source = f"def f(a, b, z):\n    if {condition}:\n        return 1\n"
+    edits = tried(source, source)
+    assert any(
+        line in edit.program for edit in edits for line in (f"if not {condition}:", f"if not ({condition}):")
+    )
