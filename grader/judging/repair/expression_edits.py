@@ -17,12 +17,12 @@ value in `_whole_value_edits`; what comes from the solution gets its kind from `
 """
 
 import ast
-import copy
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from grader.judging.repair.definition_text import DefinitionText, Statement
+from grader.judging.repair.differing_pairs import COMPREHENSION, differing_pairs, is_same
 from grader.judging.repair.edit_drafts import Draft, Kind
 from grader.judging.repair.edit_kinds import kind_of, kind_of_rewrite
 from grader.judging.repair.edit_material import EditMaterial, is_quotient
@@ -53,7 +53,7 @@ _COST_PER_NODE = 0.04
 """Added cost for each node of the new expression's syntax tree, so that the smaller of two changes is tried first. Of a
 larger expression that the solution has around the same one, only the nodes that are expressions count."""
 _COST_PER_PAIR = 0.25
-"""Added cost for each differing pair of expressions before this one (`_differing_pairs`)."""
+"""Added cost for each differing pair of expressions before this one (`differing_pairs`)."""
 _COST_PER_VERSION = 1.0
 """Added cost for each version of the solution's statement before this one."""
 _ASSIGNMENT_BONUS = 0.05
@@ -91,9 +91,7 @@ _ADDING_COST = 0.6
 _LOST_SUM_BONUS = 1.6
 """Subtracted instead, if each round overwrites the value of the round before, which nothing in the loop reads."""
 
-_COMPREHENSION = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-"""Expressions with a `for` inside."""
-_COLLECTION = ast.Tuple | ast.List | ast.Set | ast.Dict | _COMPREHENSION
+_COLLECTION = ast.Tuple | ast.List | ast.Set | ast.Dict | COMPREHENSION
 """Expressions that `ast.unparse` puts in brackets; a tuple and a generator, in parentheses."""
 _NO_PARENTHESES_NEEDED = (
     ast.Name | ast.Attribute | ast.Constant | ast.JoinedStr | ast.Call | ast.Subscript | _COLLECTION
@@ -134,7 +132,7 @@ def expression_drafts(definition: DefinitionText, solution: TranslatedSolution) 
 
 def _is_same_simple_statement(one: ast.stmt, other: ast.stmt) -> bool:
     """Return True if two simple statements are equal; always False for a compound one."""
-    return not is_compound(other) and _is_same(one, other)
+    return not is_compound(other) and is_same(one, other)
 
 
 class _Expression(NamedTuple):
@@ -168,7 +166,7 @@ def _from_translated(
     expression as its value. In the place of a simple statement, also yield `translated` as a whole.
     """
     for version_index, version in enumerate(translated.versions):
-        for pair_index, (old, new) in enumerate(_differing_pairs(statement.node, version)):
+        for pair_index, (old, new) in enumerate(differing_pairs(statement.node, version)):
             size = sum(1 for _ in ast.walk(new))
             cost = _DIFFERENCE_COST + _COST_PER_PAIR * pair_index + _COST_PER_NODE * size
             cost += _COST_PER_VERSION * version_index
@@ -208,112 +206,13 @@ def _enclosing_in_solution(
 ) -> Iterator[EnclosingExpression]:
     """Yield the larger expressions that the solution has around an expression equal to `node`.
 
-    Those that the statement has already are left out: `loss.item()` would become `loss.item().item()`.
+    Those that the statement has already are left out: `loss_fn(out, yb).item()` would become `….item().item()`.
     """
     if not isinstance(node, ast.BinOp | ast.Call):
         return
     if found := solution.enclosing_expressions.get(ast.dump(node), ()):
         written = {ast.dump(n) for part in own_parts(statement.node) for n in ast.walk(part)}
         yield from (enclosing for enclosing in found if ast.dump(enclosing.expression) not in written)
-
-
-class _DifferingPair(NamedTuple):
-    """An expression of the learner's, and the one that the solution has in its place."""
-
-    old: ast.expr
-    new: ast.expr
-
-
-def _differing_pairs(old: ast.AST, new: ast.AST) -> Iterator[_DifferingPair]:
-    """Yield pairs of expressions in which the learner's tree and the solution's differ, each after the pairs inside it.
-
-    For `loss / n` and `loss / len(xb)` these are (`n`, `len(xb)`) and the two quotients. A plain and a dotted name that
-    end alike count as equal, and keyword arguments are compared by name; f-strings are not compared.
-    """
-    if _is_same(old, new) or _end_in_same_name(old, new) or isinstance(old, ast.JoinedStr):
-        return
-    for old_part, new_part in _parts_to_compare(old, new):
-        yield from _differing_pairs(old_part, new_part)
-    if isinstance(old, ast.expr) and isinstance(new, ast.expr):
-        yield _DifferingPair(old, new)
-
-
-def _parts_to_compare(old: ast.AST, new: ast.AST) -> list[tuple[ast.AST, ast.AST]]:
-    """Return the parts of two trees in pairs that may mean the same."""
-    old_children, new_children = _children(old), _children(new)
-    if isinstance(old, ast.Call) and isinstance(new, ast.Call) and len(old.args) == len(new.args):
-        return [(old.func, new.func), *_arguments_of_both(old, new)]
-    if type(old) is type(new) and len(old_children) == len(new_children):
-        return list(zip(old_children, new_children, strict=True))
-    if isinstance(old, ast.stmt) and isinstance(new, ast.stmt):
-        old_value, new_value = getattr(old, "value", None), getattr(new, "value", None)
-        if isinstance(old_value, ast.AST) and isinstance(new_value, ast.AST):
-            return [(old_value, new_value)]
-        return []
-    if isinstance(old, _COMPREHENSION) and isinstance(new, _COMPREHENSION):
-        # A list and a dict are not the same, but may be made from the same things.
-        return list(zip(_clause_expressions(old), _clause_expressions(new), strict=False))
-    # `old` may be something like `new` with more around it, as `float(a * b)` for `a * c`
-    alike = [child for child in old_children if type(child) is type(new)]
-    return [(child, new) for child in alike if 0 < len(new_children) == len(_children(child))]
-
-
-def _is_same(old: ast.AST, new: ast.AST) -> bool:
-    """Return True if two trees are equal, whatever the order of keyword arguments."""
-    return ast.dump(_with_sorted_keywords(old)) == ast.dump(_with_sorted_keywords(new))
-
-
-def _with_sorted_keywords(node: ast.AST) -> ast.AST:
-    """Return the tree, or a copy of it, with the keyword arguments of each call sorted by name."""
-    if not any(isinstance(call, ast.Call) and len(call.keywords) > 1 for call in ast.walk(node)):
-        return node
-    node = copy.deepcopy(node)
-    for call in ast.walk(node):
-        if isinstance(call, ast.Call):
-            call.keywords.sort(key=lambda keyword: keyword.arg or "")  # `**options` has no name
-    return node
-
-
-def _arguments_of_both(old: ast.Call, new: ast.Call) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Yield the arguments of two calls in pairs, by position or by name; without those that only one call has."""
-    yield from zip(old.args, new.args, strict=True)
-    values = {keyword.arg: keyword.value for keyword in new.keywords}
-    for keyword in old.keywords:
-        if keyword.arg in values:
-            yield keyword.value, values[keyword.arg]
-
-
-def _end_in_same_name(old: ast.AST, new: ast.AST) -> bool:
-    """Return True for a plain and a dotted name that end alike: `clip_grad_norm_`, `torch.nn.utils.clip_grad_norm_`.
-
-    In `k` for `self.k`, however, the `self.` is forgotten.
-    """
-    if isinstance(old, ast.Name) and isinstance(new, ast.Attribute):
-        return old.id == new.attr and variable_name(new) is None
-    return isinstance(old, ast.Attribute) and isinstance(new, ast.Name) and old.attr == new.id
-
-
-def _children(node: ast.AST) -> list[ast.AST]:
-    """Return the nodes to compare directly inside a node: expressions, parameters, and the items of a `with`.
-
-    Keyword arguments, and the clauses `for … in … if …`, count as the expressions in them; parameters count as their
-    default values. A compound statement's body is left out, and so are operators: if they differ, the node around them
-    is what differs.
-    """
-    if isinstance(node, ast.stmt):
-        return [n for n in own_parts(node) if isinstance(n, ast.expr | ast.withitem | ast.arguments)]
-    found = []
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.keyword | ast.comprehension):
-            found += _children(child)
-        elif isinstance(child, ast.expr | ast.arguments):
-            found.append(child)
-    return found
-
-
-def _clause_expressions(node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> list[ast.AST]:
-    """Return the targets, iterables and conditions of a comprehension, without what it makes of them."""
-    return [part for generator in node.generators for part in _children(generator)]
 
 
 # ---- around a whole value --------------------------------------------------------------------------
