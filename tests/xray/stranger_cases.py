@@ -152,7 +152,7 @@ STRANGER_CASES = [
     ),
     (
         "lr-never-reaches",
-        _CYCLE.replace("INSIDE", "pass").replace("OUTSIDE", "schedule.step()").replace("8 * 4", "48"),
+        _CYCLE.replace("INSIDE", "pass").replace("OUTSIDE", "schedule.step()").replace("8 * 4", "33"),
         # As long as the epochs.
         _CYCLE.replace("INSIDE", "pass").replace("OUTSIDE", "schedule.step()").replace("8 * 4", "8"),
     ),

@@ -122,6 +122,9 @@ def _never_set_to_eval(facts: Facts, forward: ForwardRan) -> bool:
         return False
     if not any(one.module == forward.module and one.training for one in facts.of(ModeSet)):
         return False
+    own = facts.modules[forward.module].parameters
+    if any(facts.steps(one.number) and not one.parameters & own for one in facts.optimizers):
+        return False  # a generator may well draw its samples in train mode
     return not any(
         (isinstance(one, ast.Attribute) and one.attr in ("eval", "training"))
         or (_reading.called(one) == "train" and isinstance(one, ast.Call) and (one.args or one.keywords))

@@ -13,7 +13,7 @@ from grader.scripts.states import StateTaken
 from grader.scripts.things import SchedulerFacts
 
 _FEWEST, _FEWEST_OF_LENGTH = 10, 4
-_PART, _FEWEST_WRITTEN = 0.5, 3
+_PART, _FEWEST_WRITTEN, _FEWEST_UPDATES = 0.5, 3, 3
 
 
 def _target(facts: Facts, scheduler: SchedulerFacts) -> float | None:
@@ -66,7 +66,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
         length = scheduler.options.get("total_steps", scheduler.options.get("T_max"))
         short = bool(length and calls and count < _PART * length) and not _may_stop_early(calls)
         fewest = _fewest_updates(facts, scheduler, calls)
-        if length and short and "total_steps" in scheduler.options and fewest > 1:
+        if length and short and "total_steps" in scheduler.options and _counts_updates(length, count, fewest):
             yield _per_epoch(int(length), scheduler, calls, fewest)
             continue
         target = _target(facts, scheduler)
@@ -109,6 +109,14 @@ def _fewest_updates(facts: Facts, scheduler: SchedulerFacts, calls: list[Schedul
         bisect(serials, after.serial) - bisect(serials, before.serial) for before, after in pairwise(calls)
     )
     return min(counts, default=0)
+
+
+def _counts_updates(length: float, steps: int, updates: int) -> bool:
+    """Return True if a schedule is about as long as all updates, of which there are several between its steps.
+
+    A training that stopped early leaves a schedule unfinished, too; then its length is that of other things.
+    """
+    return updates >= _FEWEST_UPDATES and 0.8 < length / (steps * updates) < 1.25
 
 
 def _per_epoch(length: int, scheduler: SchedulerFacts, calls: list[Scheduled], updates: int) -> Finding:

@@ -97,10 +97,16 @@ def _pairs(file: str, statement: ast.stmt) -> bool:
     names = {_reading.called(one) for one in ast.walk(statement)}
     functions = [
         one
-        for one in _reading.nodes(file, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-        if getattr(one, "name", "") in names | {"forward", "__call__"}
+        for one in _reading.nodes(file, ast.FunctionDef, ast.ClassDef)
+        if isinstance(one, ast.FunctionDef | ast.ClassDef)
+        if one.name in names or (one.name in ("forward", "__call__") and _takes_two(one))
     ]
-    return any(_turns(one) for one in ast.walk(ast.Module([statement, *functions], [])))  # type: ignore[list-item]
+    return any(_turns(one) for one in ast.walk(ast.Module([statement, *functions], [])))
+
+
+def _takes_two(method: ast.FunctionDef | ast.ClassDef) -> bool:
+    """Return True for a method of two values, as a loss module's."""
+    return isinstance(method, ast.FunctionDef) and len(method.args.args) > 2
 
 
 def _turns(node: ast.AST) -> bool:
