@@ -32,7 +32,6 @@ NOT_FOUND: dict[tuple[str, str], str] = {
     ): "averaged after the watch",
     ("load_forecast_closures.py", "val-own-stats"): "two series, each with its own statistics: not watched",
     ("transfer_head_swap.py", "frozen-bn-in-train"): "its running statistics are not watched",
-    ("a2c_corridor.py", "advantage-not-detached"): "not looked into yet",
 }
 """(file, id) of bugs that are not found yet -> why not."""
 _NEAR = 2
