@@ -1,7 +1,6 @@
 """Name menu items so that a learner finds them whatever the editor and its language are."""
 
 JUPYTERLAB_ITEMS = {
-    "run above": (("실행", "위의 모든 셀 실행"), ("Run", "Run All Above Selected Cell")),
     "restart": (("커널", "커널 재시작"), ("Kernel", "Restart Kernel…")),
 }
 """JupyterLab's menu and item, in Korean and in English, as its language pack has them."""
@@ -13,11 +12,6 @@ def _in_jupyterlab(item: str) -> str:
     return f"JupyterLab의 메뉴에서는 {korean}({english})"
 
 
-RUN_ABOVE = (
-    f"{_in_jupyterlab('run above')}, "
-    "VS Code에서는 그 셀 위의 Execute Above Cells, Colab에서는 런타임 → 이전 셀 실행(Runtime → Run before)"
-)
-"""Where to find the item, as the end of a Korean sentence."""
 RESTART = (
     f"{_in_jupyterlab('restart')}, VS Code에서는 위쪽의 다시 시작(Restart), "
     "Colab에서는 런타임 → 세션 다시 시작(Runtime → Restart session)"

@@ -54,6 +54,15 @@ class FirstDifference:
     tensor: str | None = None
     """The parameter element that differs most at that update, as `0.weight[3]`; None if no parameters differ."""
 
+    @property
+    def says_scenario(self) -> bool:
+        """True if `what` begins with the scenario's title, or ends with a title of several words.
+
+        A single word at its end, such as `반환값`, may mean something else there.
+        """
+        ends_with_it = self.what.partition(" (")[0].endswith(self.scenario)  # without the position in a list
+        return self.what.startswith(self.scenario) or (" " in self.scenario and ends_with_it)
+
 
 @dataclass(frozen=True)
 class Moment:

@@ -7,6 +7,7 @@ statement `return total`.
 What else is asked of one change becomes a property of `Change`; of all together, one of `ChangedStatements`.
 """
 
+import ast
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from grader.judging.compared_statements import (
     statements_of,
     words_of_all,
 )
-from grader.submission.syntax import Definition
+from grader.submission.syntax import Definition, is_compound
 
 _RANK_OF_TAG = {"insert": 0, "replace": 1, "delete": 2}
 """Rank of a change by its tag in `SequenceMatcher`: removals come last, because they leave no line to point at."""
@@ -102,6 +103,28 @@ class ChangedStatements:
         kinds_before = Counter(statement.kind for statement in self._solution)
         kinds_after = Counter(statement.kind for statement in self._wrong)
         return {kind for kind in ("With", "Try") if kinds_before[kind] != kinds_after[kind]}
+
+    def inner_positions(self, change: Change) -> list[int]:
+        """Return the positions of new statements inside new blocks that change something; most changes have none.
+
+        These do not count, because there the mistake is in the block's first line: statements of a block that replaces
+        another of its kind, or of an `if` with an `else`, and statements that the solution has, too.
+        """
+        right_texts = {statement.text for statement in self._solution}
+        other_kinds = {"FunctionDef", *(statement.kind for statement in change.old)}
+        blocks = [s.node for s in change.new if is_compound(s.node) and s.kind not in other_kinds]
+        choices = [block for block in blocks if isinstance(block, ast.If) and block.orelse]
+        inside, chosen = (
+            {id(node) for block in some for node in ast.walk(block) if node is not block}
+            for some in (blocks, choices)
+        )
+        return [
+            position
+            for position, statement in zip(change.new_positions, change.new, strict=True)
+            if id(statement.node) in inside - chosen
+            and statement.changes_something
+            and statement.text not in right_texts
+        ]
 
     def with_most_new_words_first(self) -> list[Change]:
         """Return the changes, first those with the most words that occur nowhere in the solution.

@@ -25,6 +25,7 @@ from grader.submission.syntax import (
     blocks,
     definitions,
     head,
+    is_compound,
     is_constant,
     last_line,
 )
@@ -34,6 +35,8 @@ Words = Counter[str]
 MAX_STATEMENTS = 200
 """Maximum number of statements of a definition that is compared, because the time grows with their square. The longest
 solution has 60."""
+_CONTROL_FLOW = frozenset({"Return", "Break", "Continue", "Raise", "Assert", "Pass"})
+"""Kinds of statements that change no value: what is wrong with one in a block is the condition above it."""
 _COMMON_OPERATORS = frozenset("()[]{},:.=")
 """Operators that do not count as words, because almost every line has them."""
 
@@ -99,6 +102,11 @@ class ComparedStatement:
     def is_guard(self) -> bool:
         """True for a `raise` or an `assert`, which usually checks arguments."""
         return self.kind in ("Raise", "Assert")
+
+    @property
+    def changes_something(self) -> bool:
+        """False for a statement with a body, and for one of `_CONTROL_FLOW`."""
+        return not is_compound(self.node) and self.kind not in _CONTROL_FLOW
 
     def outer_blocks_without(self, kinds: Set[str]) -> str:
         """Return `outer_blocks` without the given kinds."""

@@ -94,6 +94,8 @@ def clearest_difference(
 ) -> FirstDifference | None:
     """Return the first difference in the scenario that shows a mistake most clearly; None if none shows it.
 
+    A mistake that was seen in single arrays is shown only where one of these differs first.
+
     Args:
         mistake: one of the explanation's mistakes.
         explanation: what explains the submission.
@@ -102,12 +104,12 @@ def clearest_difference(
         reference: the runs with which it was compared.
     """
     others = [other for other in explanation.mistakes if other is not mistake]
-    changed = [
+    showing = [
         name
         for name, difference in verdict.differences.items()
         if name in mistake.scenarios and (not mistake.only_arrays or difference.name in mistake.only_arrays)
     ]
-    shown = _clearest_scenario(changed, others, verdict, reference)
+    shown = _clearest_scenario(showing, others, verdict, reference)
     if shown is None:
         return None
     return describe_first_difference(
@@ -129,7 +131,9 @@ def _clearest_scenario(
     """
 
     def count_others(name: str) -> int:
-        return sum(_reaches_difference(mistake, name, verdict.differences[name], reference) for mistake in others)
+        return sum(
+            _reaches_difference(mistake, name, verdict.differences[name], reference) for mistake in others
+        )
 
     return min(scenarios, key=count_others, default=None)
 

@@ -9,6 +9,7 @@
 4. If scenarios stay unexplained, a mistake is named only if the explained ones are evidence enough
    (`_evidence_suffices`). Such a submission makes a mistake that is not known, and known ones may fit by chance.
    Further mistakes are named that show in single arrays of the unexplained scenarios (`seen_in_arrays`).
+5. The mistake that raises the exception which is shown is named first; the others follow in the order of the TOML.
 
 Example: if {no-division, drops-leftover} and {no-division, leaks-leftover} both explain all wrong scenarios, the
 feedback names two mistakes: `no-division` and `drops-leftover|leaks-leftover`.
@@ -27,7 +28,7 @@ import numpy as np
 
 from grader.course.course import Mistake
 from grader.course.feedback import Pasted
-from grader.judging.compare_runs import differing_fields
+from grader.judging.compare_runs import differing_fields, has_same_cause
 from grader.judging.edits import Combination, MistakeVariant, ids_of
 from grader.judging.judge import Verdict
 from grader.judging.mistake_search import FoundMistakes, find_mistakes
@@ -36,7 +37,7 @@ from grader.judging.reference import Reference
 from grader.judging.run_digest import behaviour_digest
 from grader.judging.seen_in_arrays import mistakes_seen_in_arrays
 from grader.judging.tie_break import break_tie
-from grader.observe.trace import Run, Trace
+from grader.observe.trace import Failure, Run, Trace
 
 _MIN_STATES = 3
 """Minimum number of parameter states (the start and two updates) whose equality is no accident.
@@ -143,6 +144,7 @@ def _find_explanation(trace: Trace, verdict: Verdict, reference: Reference) -> E
     found = find_mistakes(reference, trace.runs, list(verdict.differences))
     combinations = break_tie(found, trace, reference)
     mistakes = _explained_mistakes(combinations, found, trace, reference)
+    mistakes = tuple(sorted(mistakes, key=lambda one: not _raises(one, verdict.failure, trace, reference)))
     pasted = _pasted_program(trace, verdict, reference)
     unexplained = found.unexplained if mistakes else tuple(verdict.differences)
     if unexplained and not pasted:
@@ -182,6 +184,19 @@ def _explained_mistakes(
     return tuple(mistakes)
 
 
+def _raises(mistake: ExplainedMistake, failure: Failure | None, trace: Trace, reference: Reference) -> bool:
+    """Return True if the mistake, made alone, raises for the same reason in a scenario that ended in this failure.
+
+    None: no exception is shown.
+    """
+    if failure is None:
+        return False
+    source = reference.sources[mistake.variant.name]
+    raised_in = [scenario for scenario in mistake.scenarios if trace.runs[scenario].failure == failure]
+    expected = [reference.run_so_far(source, scenario).failure for scenario in raised_in]
+    return any(other is not None and has_same_cause(failure, other) for other in expected)
+
+
 def _seen_in_arrays(
     named: Sequence[ExplainedMistake],
     unexplained: Sequence[str],
@@ -196,10 +211,8 @@ def _seen_in_arrays(
         ExplainedMistake(
             one.variant,
             alternatives=(one.variant.mistake,),
-            scenarios=tuple(
-                s for s in verdict.differences if any(s == scenario for scenario, _ in one.places)
-            ),
-            only_arrays=frozenset(array for _, array in one.places),
+            scenarios=tuple(name for name in verdict.differences if name in one.scenarios),
+            only_arrays=one.arrays,
         )
         for one in seen
     )

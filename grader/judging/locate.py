@@ -7,7 +7,7 @@ Four ways are tried, and the first that finds a line counts:
 3. if the texts cannot be compared: the line of an event of the kind that the mistake is about (`Mistake.at`),
 4. the `return`, the method or the definition that the mistake is about.
 
-If the line found in the second way caused no event in the scenarios that the mistake explains, but an equal simple
+If the line found in the second way caused no event in the scenarios that show the mistake, but an equal simple
 statement did, its line is taken. Another way goes into `_locate_one`.
 
 Example: the mistake `no-division` turns `loss = loss_fn(logits, yb) / len(window)` into `loss = loss_fn(logits, yb)`,

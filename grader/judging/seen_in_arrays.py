@@ -26,8 +26,12 @@ _MAX_PLAYS = 300
 """Maximum number of plays for one submission, divided by the driver's `cost`. First tries take up to 150: most variants
 take one play, because the first scenario speaks against them."""
 
-_Place = tuple[str, str]
-"""(name of a scenario, name of an array)"""
+
+class _Place(NamedTuple):
+    """An array in one scenario."""
+
+    scenario: str
+    array: str
 
 
 class SeenMistake(NamedTuple):
@@ -38,6 +42,16 @@ class SeenMistake(NamedTuple):
     places: frozenset[_Place]
     """Where it gives them."""
 
+    @property
+    def scenarios(self) -> set[str]:
+        """Names of the scenarios in which it is seen."""
+        return {place.scenario for place in self.places}
+
+    @property
+    def arrays(self) -> frozenset[str]:
+        """Names of the arrays in which it is seen."""
+        return frozenset(place.array for place in self.places)
+
 
 @dataclass(frozen=True)
 class _Evidence:
@@ -46,8 +60,8 @@ class _Evidence:
     agreeing: frozenset[_Place]
     """Arrays that the mistake changes to the learner's numbers."""
     spoilt: int
-    """Number of arrays and facts, over all scenarios, that it changes and in which the learner differs from the
-    solution and from the mistake: something unknown may have changed them as well."""
+    """Number of arrays and facts, over all scenarios, that it changes and in which the learner's run is neither as
+    with it nor as without it: something unknown may have changed them as well."""
 
     @property
     def suffices(self) -> bool:
@@ -66,8 +80,9 @@ def mistakes_seen_in_arrays(
 
     A mistake is returned if
     - made alone, it changes an unexplained scenario and none that went right,
-    - its program, with the known mistakes made too, changes no array or fact in which the learner agrees with the
-      program without it, and raises no exception where the learner's program raises none,
+    - in the scenarios that it changes and in which the learner's program raises nothing, its program, with the known
+      mistakes made too, changes no array or fact in which the learner agrees with the program without it, and raises
+      nothing either,
     - the evidence suffices (`_Evidence.suffices`), and
     - no other mistake of which this is true gives the learner's numbers in one of its places.
 
@@ -108,9 +123,10 @@ class _ArraySearch:
     ) -> None:
         """Begin with the whole budget; the arguments are those of `mistakes_seen_in_arrays`."""
         self._known, self._runs, self._reference = known, runs, reference
-        self._right = [s.name for s in reference.exercise.driver.scenarios if s.name not in wrong]
-        self._comparable = [s for s in wrong if s in runs and runs[s].failure is None]
-        self._unexplained = [s for s in self._comparable if s in unexplained]
+        scenarios = [scenario.name for scenario in reference.exercise.driver.scenarios]
+        self._right = [name for name in scenarios if name not in wrong]
+        self._comparable = [name for name in wrong if name in runs and runs[name].failure is None]
+        self._unexplained = [name for name in self._comparable if name in unexplained]
         self._plays_left = round(_MAX_PLAYS / reference.exercise.driver.cost)
 
     def evidence_for(self, variant: MistakeVariant) -> _Evidence | None:
@@ -120,14 +136,11 @@ class _ArraySearch:
         cannot be made together with the known mistakes, if the learner's runs speak against it, or if the budget is
         spent.
         """
-        acts_in = [s for s in self._comparable if self._reference.behaviour(variant, s) != 0]
+        acts_in = [name for name in self._comparable if self._reference.behaviour(variant, name) != 0]
         source = self._source_with(variant)
-        if (
-            variant.copy
-            or source is None
-            or not any(s in self._unexplained for s in acts_in)
-            or any(self._reference.behaviour(variant, s) != 0 for s in self._right)
-        ):
+        changes_unexplained = any(name in self._unexplained for name in acts_in)
+        changes_right_one = any(self._reference.behaviour(variant, name) != 0 for name in self._right)
+        if variant.copy or source is None or not changes_unexplained or changes_right_one:
             return None
         agreeing: set[_Place] = set()
         spoilt = 0
@@ -135,11 +148,11 @@ class _ArraySearch:
             if self._plays_left <= 0:
                 return None
             self._plays_left -= 1
-            places = self._compare(source, scenario)
-            if places is None:
+            evidence = self._compare(source, scenario)
+            if evidence is None:
                 return None
-            agreeing |= places.agreeing
-            spoilt += places.spoilt
+            agreeing |= evidence.agreeing
+            spoilt += evidence.spoilt
         return _Evidence(frozenset(agreeing), spoilt)
 
     def _compare(self, source: str, scenario: str) -> _Evidence | None:
@@ -155,12 +168,11 @@ class _ArraySearch:
         if with_mistake.failure is not None:
             return None
         changed = differing_fields(with_mistake, without, atol)
-        as_without = changed - differing_fields(learner, without, atol)
-        if as_without:
-            return None
+        if changed - differing_fields(learner, without, atol):
+            return None  # it changes what the learner has as without it
         spoilt = changed & differing_fields(learner, with_mistake, atol)
         agreeing = {
-            (scenario, field)
+            _Place(scenario, field)
             for field in changed - spoilt
             if field not in learner.facts and _tells_much(field, with_mistake, without)
         }
@@ -176,7 +188,7 @@ class _ArraySearch:
 
 
 def _tells_much(field: str, with_mistake: Run, without: Run) -> bool:
-    """Return True if a field is an array of floats of which the mistake changes fractions, to whatever numbers.
+    """Return True if a field is an array of floats of which the mistake changes a fraction, to finite numbers.
 
     Whole numbers, and arrays of another shape, are what many mistakes leave, such as one that records nothing.
     """

@@ -7,6 +7,7 @@ Example: of the statements `total = 0`, `total += loss.item()`, `return total` a
 `return total / n`, the second is paired with the first, and the third with the second. `total = 0` has no partner.
 """
 
+import ast
 import keyword
 import math
 from collections import Counter
@@ -15,6 +16,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from grader.judging.compared_statements import ComparedStatement, Words, changed_words, words_of_all
+from grader.submission.syntax import head, is_compound, names_in
 
 # All numbers below were set by hand, so that the lines of the sample programs in `tests/first_tries` and
 # `tests/unlisted` are found. The alignment may be generous, because a pair also has to fit between its neighbours;
@@ -151,7 +153,12 @@ class StatementAlignment:
         after = self.learner[later[0]] if later else None
         return Neighbours(before, after)
 
-    def best_match(self, positions: Sequence[int], replaced: Sequence[ComparedStatement]) -> BestMatch:
+    def best_match(
+        self,
+        positions: Sequence[int],
+        replaced: Sequence[ComparedStatement],
+        inside: ast.stmt | None = None,
+    ) -> BestMatch:
         """Return the learner's statement most like one of the given course statements.
 
         Only the given ones that tell most count (`_most_specific`). Statements that are more like a right one rank
@@ -162,7 +169,10 @@ class StatementAlignment:
                 if empty, the match is empty.
             replaced: the solution's statements in their place. Words that are not in these count twice, because they
                 are what the mistake is about.
+            inside: a learner's block, to choose from those of its statements that change something; there are none if
+                this has no body. None: choose from all.
         """
+        within = None if inside is None else {id(node) for node in ast.walk(inside)}
         added = [self.course[position] for position in positions]
         unchanged = [statement for i, statement in enumerate(self.course) if i not in positions]
         changed = changed_words(replaced, added)
@@ -178,6 +188,7 @@ class StatementAlignment:
             )
             for course_position in self._most_specific(positions, (*unchanged, *replaced))
             for learner_position, statement in enumerate(self.learner)
+            if within is None or (id(statement.node) in within and statement.changes_something)
             if not self._in_different_methods(self.course[course_position], statement)
         ]
         if not scores:
@@ -188,6 +199,38 @@ class StatementAlignment:
         )
         line = self.line_of_changed_words(self.learner[best.position], changed)
         return BestMatch(best.likeness, line, best.fit, best.position)
+
+    def line_that_adds(self, added: Words, match: BestMatch) -> int | None:
+        """Return the line of what the matched statement uses, if it has an added word and the statement has none.
+
+        The learner may compute elsewhere what the course computes in place: `loss = loss / weight`, then
+        `loss.backward()`, for `(loss / weight).backward()`; or in a helper that the statement calls. So the lines are
+        those that last assign a name in the statement, and those of helpers that it names; the last one counts that has
+        an added word which its partner lacks. None if the statement has an added word, or if there is no such line.
+
+        Args:
+            added: words that the mistake adds.
+            match: what `best_match` returned for it.
+        """
+        if match.position is None or not added or self.learner[match.position].words & added:
+            return None
+        matched = self.learner[match.position].node
+        names = {name for part in head(matched) for name in names_in(part)}  # the learner's own
+        in_helpers = {
+            id(node)
+            for statement in self.learner
+            if isinstance(statement.node, ast.FunctionDef) and statement.node.name in names
+            for node in ast.walk(statement.node)
+        }
+        for position in reversed(range(len(self.learner))):
+            statement = self.learner[position]
+            assigns = position < match.position and bool(statement.names_changed & names)
+            in_helper = id(statement.node) in in_helpers and not is_compound(statement.node)
+            if (assigns or in_helper) and self.words_of_its_own(position) & added:
+                return statement.line
+            if assigns:
+                names -= statement.names_changed
+        return None
 
     def likeness_of_closest(self, statement: ComparedStatement) -> float:
         """Return the likeness, 0 to 1, of a statement, in `course` or not, and the learner's statement most like it.

@@ -21,12 +21,16 @@ them; another one goes there):
    that precedes. Guards, returned values and the condition of `step()` have rules of their own
    (`_LineFinder.place_of_first_change`).
 
+Of a new block, such as `for p in …:` around `p.grad *= weight`, the statement inside does the wrong thing, and the
+lines above it only lead there (`ChangedStatements.inner_positions`). So the statement inside is looked for first.
+
 Example of the fourth way (`test_a_line_is_found_under_other_names`): the mistake turns
 `total += loss.item() * len(xb)` into `total += loss * len(xb)`. The learner wrote `s += out * len(a)`. With `s`, `out`
 and `a` renamed, this is the new statement word for word, so its line is found.
 """
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from grader.course.course import Side
@@ -43,13 +47,16 @@ from grader.judging.compared_statements import (
 from grader.judging.statement_alignment import BestMatch, StatementAlignment
 from grader.judging.twin_blocks import TwinBlocks
 from grader.judging.variable_roles import match_by_variable
-from grader.submission.syntax import Definition, head, is_compound, methods, names_in
+from grader.submission.syntax import Definition, is_compound, methods
 
 # These four minima are of `BestMatch.likeness`, and set by hand as those of `statement_alignment`.
 _MIN_LIKENESS_OF_CHANGE = 0.25
 """Minimum likeness of a line that is taken for a new statement; below it, the gap where that belongs is taken."""
 _MIN_LIKENESS_OF_COPY = 0.95
 """Minimum likeness of a line that counts as a new statement written almost word for word."""
+_MIN_LIKENESS_INSIDE = 0.4
+"""Minimum likeness of a line that is taken for the statement inside a new block; below it, the block's first lines are
+compared, too."""
 _MIN_LIKENESS_OF_RETURN = 0.5
 """Minimum likeness of a line that is taken before `_line_of_returned_value` is asked, if `at` is `return`.
 
@@ -216,7 +223,7 @@ class _LineFinder:
 
         A change of guards, and one that only reorders what is returned, have rules of their own, and the search ends
         with them, even without a place. For every other change, it is the learner's line most like a new statement, or
-        the one from which that line gets what the change adds (`_line_that_adds`). If no line is like a new statement,
+        the one from which that line gets what the change adds (`line_that_adds`). If no line is like a new statement,
         it is the gap where the change belongs.
 
         Args:
@@ -240,40 +247,13 @@ class _LineFinder:
                 if returned_value is not None:
                     return returned_value
             if match.line is not None and match.likeness >= _MIN_LIKENESS_OF_CHANGE:
-                return Location(self._line_that_adds(change, match) or match.line)
+                added = words_of_all(change.new) - words_of_all(change.old)
+                adding = self._alignment.line_that_adds(added, match)
+                return Location(adding or self._line_inside(change, match))
             condition = self._condition_of_step() if change.new and at == "step" else None
             place = condition or self._gap_at(change.new_positions.start, change.new_positions.stop)
             if place is not None:
                 return place
-        return None
-
-    def _line_that_adds(self, change: Change, match: BestMatch) -> int | None:
-        """Return the line of what the matched statement uses, if it has an added word and the statement has none.
-
-        The learner may compute elsewhere what the course computes in place: `loss = loss / weight`, then
-        `loss.backward()`, for `(loss / weight).backward()`; or in a helper that the statement calls. So the lines are
-        those that last assign a name in the statement, and those of helpers that it names; the last one counts that has
-        an added word which its partner lacks. None if the statement has an added word, or if there is no such line.
-        """
-        added = words_of_all(change.new) - words_of_all(change.old)
-        if match.position is None or not added or self._learner[match.position].words & added:
-            return None
-        matched = self._learner[match.position].node
-        names = {name for part in head(matched) for name in names_in(part)}  # the learner's own
-        in_helpers = {
-            id(node)
-            for statement in self._learner
-            if isinstance(statement.node, ast.FunctionDef) and statement.node.name in names
-            for node in ast.walk(statement.node)
-        }
-        for position in reversed(range(len(self._learner))):
-            statement = self._learner[position]
-            assigns = position < match.position and bool(statement.names_changed & names)
-            in_helper = id(statement.node) in in_helpers and not is_compound(statement.node)
-            if (assigns or in_helper) and self._alignment.words_of_its_own(position) & added:
-                return statement.line
-            if assigns:
-                names -= statement.names_changed
         return None
 
     def line_repeating_change(self) -> Location | None:
@@ -288,7 +268,8 @@ class _LineFinder:
                 for position, statement in zip(change.new_positions, change.new, strict=True)
                 if statement.text not in base_texts
             ]
-            match = self._alignment.best_match(positions, change.old)
+            inner = [i for i in self._changed.inner_positions(change) if i in positions]
+            match = self._alignment.best_match(inner or positions, change.old)
             if match.likeness >= _MIN_LIKENESS_OF_COPY:
                 return None if match.line is None else Location(match.line)
         return None
@@ -468,8 +449,27 @@ class _LineFinder:
         return self._best_match(change).fit
 
     def _best_match(self, change: Change) -> BestMatch:
-        """Return the learner's statement most like a new one; if there are no new ones, an empty match."""
+        """Return the learner's statement most like a new one; if there are no new ones, an empty match.
+
+        If one is like the statement inside a new block, that counts before all others.
+        """
+        inner = self._alignment.best_match(self._changed.inner_positions(change), change.old)
+        if inner.likeness >= _MIN_LIKENESS_INSIDE and self._learner[inner.position or 0].changes_something:
+            return inner
         return self._alignment.best_match(change.new_positions, change.old)
+
+    def _line_inside(self, change: Change, match: BestMatch) -> int:
+        """Return the line of the matched statement; if it only leads to what is wrong, that of the statement inside.
+
+        It does if both are blocks, the learner's and the new one, and the learner's also if it is a `for`.
+        """
+        assert match.position is not None
+        assert match.line is not None
+        block = self._learner[match.position].node
+        wanted: Sequence[int] = self._changed.inner_positions(change)
+        if not wanted and isinstance(block, ast.For) and all(s.changes_something for s in change.new):
+            wanted = change.new_positions
+        return self._alignment.best_match(wanted, change.old, inside=block).line or match.line
 
 
 def _only_reorders_return(change: Change) -> bool:

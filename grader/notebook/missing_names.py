@@ -1,8 +1,8 @@
-"""Explain a `NameError` in a lesson in Korean: say which cell has not run yet.
+"""Explain a `NameError` in a lesson in Korean: say which cell has not run yet, or which name is meant.
 
 After a break the kernel is new, and a learner who goes on where they stopped runs `check(train_step)` first. Only names
-are explained that the cell itself uses and that some lesson defines; a name missing inside a function keeps Python's
-own message.
+are explained that the cell itself uses, and that some lesson defines or nearly exist; a name missing inside a function
+keeps Python's own message.
 """
 
 import ast
@@ -13,7 +13,6 @@ from traceback import walk_tb
 from types import TracebackType
 from typing import Any
 
-from grader.base.menus import RUN_ABOVE
 from grader.base.names import closest
 from grader.base.package import NOTEBOOK_FUNCTIONS
 from grader.course.reading import load_course
@@ -34,13 +33,18 @@ def explain_missing_names() -> None:
         shell.set_custom_exc((NameError,), _show)
 
 
-def why_missing(name: str, *, prepared: bool = False, written: Collection[str] = ()) -> str | None:
-    """Return Korean lines on what to run first; None for a name that no lesson defines.
+def why_missing(
+    name: str, *, prepared: bool = False, written: Collection[str] = (), known: Collection[str] = ()
+) -> str | None:
+    """Return Korean lines on what to run first, or on the name that is meant; None if neither is known.
+
+    They name no menu: learners have met Shift+Enter, and not every editor.
 
     Args:
         name: the missing name.
         prepared: the lesson's first cells have run, so that running them is no advice.
         written: names of the functions and classes that the learner has defined.
+        known: all names that exist, one of which may be meant.
     """
     if name in load_course().exercises:
         return _why_function_is_missing(name, written)
@@ -50,11 +54,14 @@ def why_missing(name: str, *, prepared: bool = False, written: Collection[str] =
             f"`{name}`{particle(name, '은/는')} 강의 패키지에 있고, 아직 가져오지 않았어요.\n"
             f"{first}새 셀에서 이 줄을 실행하세요:\n\nfrom grader import {name}"
         )
+    missing = f"`{name}`{particle(name, '이라는/라는')} 이름은"
     if name in _made_in_lessons():
         return (
-            f"아직 없는 이름이에요: {name}. 레슨의 셀이 만드는 이름이니, "
-            f"위의 셀을 먼저 실행하세요 ({RUN_ABOVE})."
+            f"{missing} 아직 없어요. 위의 셀이 만드는 이름이에요. "
+            "맨 위의 셀부터 Shift+Enter로 차례로 실행한 다음, 이 셀을 다시 실행하세요."
         )
+    if (near := closest(name, known)) is not None:
+        return f"{missing} 없어요. {with_particle(f'`{near}`', '을/를')} 쓰려던 건가요?"
     return None
 
 
@@ -90,7 +97,10 @@ def _show(
     explanation = None
     if in_cell and isinstance(error.name, str):
         explanation = unindented_in_running_cell(error.name) or why_missing(
-            error.name, prepared=prepared, written=_written(shell.user_ns)
+            error.name,
+            prepared=prepared,
+            written=_written(shell.user_ns),
+            known=[one for one in shell.user_ns if not one.startswith("_")],
         )
     if explanation is not None:
         lines = [f"NameError: {error}", explanation]

@@ -131,6 +131,7 @@ class Visit:
         self.right_symptom = self.right_symptom or (self.question is not None and is_right_symptom)
         about = "" if is_right_line else on_wrong_line(self.case, line, kind=self._wrong > 1)
         against = self._against(str(letter))
+        lines: tuple[str, ...]
         if is_right_line:
             lines = (f"{LINE_IS_RIGHT}. 증상은 {letter}가 아니에요.", against, "증상만 다시 골라 보세요.")
         elif self.question is None:

@@ -225,9 +225,9 @@ def first_difference_to_show(feedback: Feedback) -> FirstDifference | None:
 def first_place(first: FirstDifference) -> str:
     """Return scenario and place, as in `SGD · 두 번째 업데이트부터 매개변수가 달라요`.
 
-    The scenario is left out if the description of the place has it already.
+    The scenario is left out if the description of the place says it already.
     """
-    return first.what if first.scenario in first.what else f"{first.scenario} · {first.what}"
+    return first.what if first.says_scenario else f"{first.scenario} · {first.what}"
 
 
 def next_step(feedback: Feedback) -> str:

@@ -10,7 +10,7 @@ after the answer make the next request to play fail, because an honest child wai
 
 A child's processor time is limited in three ways, of which the first two are counted from outside the child:
 
-    its whole life      the kernel (RLIMIT_CPU)     `Limits.cpu_seconds` times the number of its exercises
+    its whole life      the kernel (RLIMIT_CPU)     `Limits.cpu_seconds` for each of its files and exercises
     each request        the server                  `Limits.cpu_seconds`, sent by `_send` before the request
     each attempt        the child itself (a timer)  `cpu_seconds` of `play_attempt`, sent in the request
 
@@ -138,15 +138,15 @@ class Child:
     """
 
     def __init__(
-        self, server: ServerProcess, limits: Limits, exercise_count: int, parcels: ParcelContents
+        self, server: ServerProcess, limits: Limits, executions: int, parcels: ParcelContents
     ) -> None:
         """Ask the server to fork, without waiting for the child.
 
         Args:
             server: the warm server.
             limits: the limits that this child must keep.
-            exercise_count: number of exercises to be played, by which the child's processor time is limited. There is
-                no additional time for executing the files.
+            executions: number of files to be loaded and of exercises to be played, each of which may use
+                `limits.cpu_seconds` of processor time.
             parcels: knows the modules of each exercise's parcel.
         """
         self._control, self._limits, self._parcels = server.control, limits, parcels
@@ -170,7 +170,7 @@ class Child:
         """Number of acts reported since a program text was sent last."""
         self.suspicious_acts: dict[str, list[SuspiciousAct]] = {}
         """Program text -> the acts that `inside/suspicious_acts.py` reported while it ran."""
-        self._lifetime_cpu_seconds = limits.cpu_seconds * exercise_count
+        self._lifetime_cpu_seconds = limits.cpu_seconds * executions
         """Limit of the child's processor time in its whole life; the kernel ends it at the next whole second."""
         self._channel, child_channel = socket.socketpair()
         """Carries frames to and from the child."""

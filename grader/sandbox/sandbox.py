@@ -214,7 +214,7 @@ class Sandbox:
         """
 
         def fork_child(limits: Limits) -> Child:
-            return Child(self._ensure_server(), limits, exercise_count=1, parcels=self._parcels)
+            return Child(self._ensure_server(), limits, executions=1, parcels=self._parcels)
 
         default = AttemptLimits() if self._device == "cpu" else _GPU_ATTEMPT_LIMITS
         return Attempts(fork_child, self._close_child, seed, limits or default)
@@ -256,7 +256,8 @@ class Sandbox:
         outcomes: list[Outcome] = []
         server = self._ensure_server()
         started = time.perf_counter()
-        child = Child(server, self._limits, len(tasks), self._parcels)
+        files = {task.source for task in tasks}
+        child = Child(server, self._limits, len(files) + len(tasks), self._parcels)
         try:
             child.wait_until_ready()
             for task in tasks:

@@ -52,7 +52,7 @@ torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
 predict("01-4")
 
 # %%
-# run_lines는 줄들을 배치마다 차례로 실행합니다
+# run_lines는 줄들을 배치마다 차례로 실행합니다. norms는 step()이 읽은 그레이디언트의 노름, weights는 끝난 뒤의 가중치입니다
 CLIP = "torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)"
 batches = make_batches(seed=2)[:20]
 no_clip = run_lines(LINES, batches, seed=2, lr=0.5)
@@ -84,7 +84,7 @@ assert 4.99999 < barely.grad.item() < 5.0
 
 # %% [markdown]
 r"""
-클리핑은 `p.grad`를 바꿉니다. 그러니 `backward()`가 값을 넣은 다음, `step()`이 읽기 전이어야 합니다. 다른 자리에 두어도 오류는 나지 않습니다. 이 루프에서는 클리핑이 없는 것과 같아질 뿐입니다.
+클리핑의 자리는 `backward()`가 `p.grad`에 값을 넣은 다음, `step()`이 읽기 전입니다. 다른 자리에 두어도 오류는 나지 않습니다.
 
 <details>
 <summary>한도를 넘지 않으면 정말 그대로일까요</summary>
@@ -112,6 +112,7 @@ r"""
 predict("01-5")
 
 # %%
+# before는 첫 배치 전에 한 번 실행할 줄이고, rates는 step()이 읽은 학습률입니다
 HALVE = "scheduler = torch.optim.lr_scheduler.ExponentialLR(opt, gamma=0.5)"
 four = make_batches(seed=3)[:4]
 after = run_lines([*LINES, "scheduler.step()"], four, lr=0.8, before=HALVE)
@@ -132,7 +133,7 @@ assert "optimizer.step()" in str(caught[0].message)
 
 # %% [markdown]
 r"""
-스케줄러는 학습률을 바꿉니다. 그러니 `opt.step()`이 이번 학습률을 쓴 다음에 부릅니다.
+스케줄러는 `opt.step()`이 이번 학습률을 쓴 다음에 부릅니다.
 
 두 줄의 자리도 다섯 줄처럼 무엇을 읽고 무엇을 바꾸는지로 정해졌습니다.
 
@@ -204,9 +205,7 @@ assert swapped.moved == 0.0
 
 # %% [markdown]
 r"""
-조금도 움직이지 않았습니다. 역전파가 맨 끝에서 `p.grad`를 채우지만, 다음 배치의 첫 줄이 그것을 지웁니다. 그래서 `step()`이 읽을 것이 없습니다.
-
-「지난 배치의 그레이디언트로 업데이트하므로, 그럭저럭 학습되는 것처럼 보인다」라는 설명이 널리 퍼져 있지만, 이 순서에서는 틀린 설명입니다. 지우는 줄까지 `step()` 뒤로 옮겨야 지난 배치의 것을 쓰게 됩니다. 그때 무슨 일이 생기는지는 계산 그래프를 열어 본 다음에 봅니다([`backward()`가 따라가는 길](8_backward_graph.ipynb)).
+「지난 배치의 그레이디언트로 업데이트하므로, 그럭저럭 학습되는 것처럼 보인다」라는 설명은 이 순서에서는 틀립니다. 지우는 줄까지 `step()` 뒤로 옮겨야 지난 배치의 것을 쓰게 됩니다. 그때 무슨 일이 생기는지는 계산 그래프를 열어 본 다음에 봅니다([`backward()`가 따라가는 길](8_backward_graph.ipynb)).
 
 ## 여기까지
 

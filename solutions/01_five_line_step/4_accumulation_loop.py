@@ -37,6 +37,8 @@ r"""
 predict("01-16")
 
 # %%
+# wide_setup은 너비가 512인 세 계층 모델과 옵티마이저, 샘플 1,024개인 배치를 만듭니다
+# update_peak_bytes는 업데이트 한 번을 하는 동안 저장한 텐서가 가장 많을 때의 바이트를 잽니다
 model, opt, batch = wide_setup(batch_size=1024, width=512)
 windows = {"1024 한 번": [batch], "256 × 4 누적": cut(batch, 256), "64 × 16 누적": cut(batch, 64)}
 memory = {name: update_peak_bytes(model, opt, window) for name, window in windows.items()}
@@ -55,7 +57,7 @@ assert 0.05 < memory["64 × 16 누적"] / full < 0.08
 assert memory["256 × 4, backward는 끝에 한 번"] / full > 0.95
 
 # %%
-# 큰 배치 한 번에 걸린 시간을 1로 놓은 비
+# time_ratios(배치 크기, 너비)는 큰 배치 한 번에 걸린 시간을 1로 놓은 비를 잽니다. repeats는 한 번 잴 때 되풀이하는 횟수입니다
 ratios = {
     "작은 일: 배치 64, 너비 64": time_ratios(64, 64, repeats=20),
     "큰 일: 배치 1024, 너비 512": time_ratios(1024, 512, repeats=1),

@@ -86,6 +86,7 @@ r"""
 predict("01-11")
 
 # %%
+# idle_head_moved는 A만 쓰는 50스텝 동안 B의 가중치가 움직인 거리를 잽니다
 OPTIMIZERS = {
     "SGD 0.1": sgd(0.1),
     "SGD 0.1 + 모멘텀 0.9": sgd(0.1, momentum=0.9),
@@ -192,6 +193,7 @@ r"""
 predict("01-13")
 
 # %%
+# compare는 16개씩 네 번과 64개 한 번의 그레이디언트를 비교합니다
 precision = {
     "float32": compare(mlp(nn.Tanh()), dtype=torch.float32),
     "bfloat16 autocast": compare(mlp(nn.Tanh()), dtype=torch.float32, autocast=True),
@@ -252,6 +254,7 @@ autocast에서는 매개변수의 그레이디언트를 bfloat16으로 반올림
 predict("01-15")
 
 # %%
+# adamw_difference는 손실에 이 몫을 곱해 누적하고 AdamW로 한 번 업데이트해, 큰 배치로 업데이트한 가중치와 비교합니다
 right_bf16 = adamw_difference([1 / 4] * 4, autocast=True)
 wrong_fp32 = adamw_difference([1.0] * 4, autocast=False)
 show_table(

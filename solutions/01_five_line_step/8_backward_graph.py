@@ -196,6 +196,7 @@ except RuntimeError as error:
     stale_error = f"{error.__notes__[0]} {error}"
 print("두 계층:", (stale_error or "오류 없음").split(": [")[0])
 
+# run_lines는 줄들을 배치마다 차례로 실행합니다. hidden=None이면 한 계층 모델입니다
 three_epochs = make_batches(seed=5, epochs=3)
 stale, right = (run_lines(lines, three_epochs, seed=5, hidden=None) for lines in (STALE, LINES))
 print(f"한 계층: 세 에폭 뒤 손실 {stale.loss:.3f}, 바른 순서는 {right.loss:.3f}")

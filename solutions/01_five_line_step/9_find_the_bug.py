@@ -63,6 +63,7 @@ def loop_1(model, opt, batches, epochs):
 predict("01-bug1")
 
 # %%
+# 작은 모델과 배치 넷. opt.recipes에는 업데이트마다 어느 배치의 그레이디언트가 얼마나 들어갔는지 남습니다
 model, opt, batches = recipe_fixture(seed=12, n_batches=4)
 loop_1(model, opt, batches, epochs=1)
 for number, recipe in enumerate(opt.recipes, start=1):

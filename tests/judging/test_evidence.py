@@ -1,6 +1,6 @@
 """What a card shows as the first difference belongs to the mistake at whose line it points, and is true."""
 
-from grader.course.feedback import Diagnosis
+from grader.course.feedback import Diagnosis, FirstDifference
 from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.judging.assess import assess
@@ -122,3 +122,10 @@ def test_a_truth_value_beside_none_is_told_as_code_writes_it() -> None:
     found = diagnosis_of("BestCheckpoint", text).first_difference
     assert found is not None
     assert (found.got, found.expected) == ("None", "True")
+
+
+def test_a_scenario_is_not_told_twice() -> None:
+    title = "집합 통신의 횟수"
+    assert FirstDifference(title, f"부를 때마다 {title} (첫 번째)", "1", "2").says_scenario
+    assert not FirstDifference("반환값", "첫 번째 반환값", "1", "2").says_scenario
+    assert FirstDifference("모드", "모드 (두 번째)", "학습", "평가").says_scenario

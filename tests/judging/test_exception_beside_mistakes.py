@@ -327,3 +327,29 @@ def test_card_frames_the_mistake_and_tells_where_it_raised() -> None:
     card = feedback_html(feedback)
     assert "3번째 줄" in card.split("예외")[0]
     assert "4번째 줄" in card.split("예외")[1]
+
+
+CLIMBS_OVER_NONE = """\
+import torch
+
+
+def sgd_update(params, lr):
+    with torch.no_grad():
+        for p in params:
+            change = lr * p.grad
+            p += change
+"""
+
+
+def test_the_mistake_that_raises_is_told_first_under_its_exception() -> None:
+    """The TOML lists `climbs` first, but the exception that stands above the mistakes is the other's."""
+    feedback = told("sgd_update", CLIMBS_OVER_NONE)
+    assert feedback.mistake_ids == ["touches-none", "climbs"]
+    assert [mistake.line for mistake in feedback.diagnosis.mistakes] == [7, 8]
+    said = " ".join(feedback_text(feedback).split())
+    assert "7 | change = lr * p.grad 예외 TypeError" in said
+    assert (
+        said.index("예외 TypeError")
+        < said.index("1. `.grad`가 None인")
+        < said.index("2. 그레이디언트 쪽으로")
+    )

@@ -28,7 +28,9 @@ def accumulate(model, opt, loss_fn, micro_batches, accum_steps, *, max_norm=None
 """
 
 
-def recipe_of(source: str, update: int = 1, exercise: str = "accumulate", seed: int = 5, scenario: str = "sgd"):  # type: ignore[no-untyped-def]
+def recipe_of(
+    source: str, update: int = 1, exercise: str = "accumulate", seed: int = 5, scenario: str = "sgd"
+):  # type: ignore[no-untyped-def]
     driver = load_driver(driver_modules("five_line_step")[exercise])
     runs = []
     for text in (source, solution_source("01")):
@@ -77,7 +79,9 @@ def test_an_update_that_never_happened_has_no_recipe() -> None:
 def test_an_update_of_another_call_is_not_compared() -> None:
     """A program that returns after its first window makes in its second call what is the first's of the solution."""
     source = ACCUMULATE.format(weights=[0.25] * 4)
-    assert recipe_of(source, update=2, scenario="short") is not None  # it takes the short window for a full one
+    assert (
+        recipe_of(source, update=2, scenario="short") is not None
+    )  # it takes the short window for a full one
     returns_early = source.replace("        opt.step()\n", "        opt.step()\n        return 0\n")
     assert recipe_of(returns_early, update=2, scenario="short") is None
 

@@ -1,6 +1,7 @@
 """A cell that asks for what an earlier cell makes, in a kernel that has run nothing."""
 
 import os
+import re
 from typing import Any
 
 import nbformat
@@ -78,6 +79,16 @@ def test_what_the_cells_of_the_notebook_have_defined_is_known(monkeypatch: pytes
 
 def test_only_what_lessons_make_is_explained() -> None:
     assert "Shift+Enter" in str(why_missing("train_step"))
-    assert "위의 모든 셀 실행" in str(why_missing("torch"))
+    told = str(why_missing("torch"))
+    assert told.startswith("`torch`라는 이름은 아직 없어요.")
+    assert "Shift+Enter" in told
+    assert not re.search("메뉴|VS Code|Colab|JupyterLab", told)
     assert "from grader import progress" in str(why_missing("progress"))
     assert why_missing("trian_step") is None
+
+
+def test_a_name_that_nearly_exists_is_told() -> None:
+    assert why_missing("at_onec", known=["at_once", "model"]) == (
+        "`at_onec`라는 이름은 없어요. `at_once`를 쓰려던 건가요?"
+    )
+    assert why_missing("qwertyuiop", known=["at_once", "model"]) is None

@@ -128,7 +128,9 @@ def test_of_a_wrong_line_something_true_and_helpful_is_said() -> None:
     first = visit.marked(last)
     assert first.lines == (
         f"{last}번째 줄 때문은 아니에요.",
-        "`opt.zero_grad()`는 정답에도 있는 줄이에요. 볼 곳은 더 위예요. 다시 골라 보세요.",
+        "`opt.zero_grad()`는 정답에도 있는 줄이에요. 「SGD」에서 이 줄은 5번 실행됐고, 정답에서도 5번이에요. "
+        "볼 곳은 더 위예요.",
+        "다른 줄을 골라 보세요.",
     )
     assert "차례가 틀렸어요" in visit.marked(1).lines[1]
     told = [on_wrong_line(case, line, kind=False) for line in (1, 2, 4, 5)]

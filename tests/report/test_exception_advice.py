@@ -391,7 +391,7 @@ def test_name_that_nearly_exists_is_suggested() -> None:
     assert failure.message == "name 'logit' is not defined. Did you mean: 'logits'?"
     said = advise(f"NameError: {failure.message}", "return logit")
     assert said is not None
-    assert said.startswith("`logits`를 쓰려던 건가요?")
+    assert said == "`logit`이라는 이름은 없어요. `logits`를 쓰려던 건가요?"
     far = load_program("def f():\n    return qwertyuiop\n")
     with pytest.raises(NameError) as unlike:
         far.names["f"]()

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from grader.course.feedback import Moment
-from grader.report import timeline, words
+from grader.report import timeline
 from grader.report.html import feedback_html
 from grader.report.text import feedback_text
 from tests.report import samples

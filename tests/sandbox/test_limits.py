@@ -79,6 +79,17 @@ def test_each_question_has_processor_time_of_its_own(
     assert [outcome.status for outcome in run(sandbox, SPENDING + busy)] == ["ran", "ran"]
 
 
+def test_a_file_that_is_loaded_again_has_the_time_for_it(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first exercise ends the child, so the file is loaded again, in a child for one exercise only."""
+    monkeypatch.setattr(sandbox, "_limits", Limits(seconds=60.0, cpu_seconds=2.0))
+    slow = SPENDING.replace("0.7", "1.7")
+    ends = NEIGHBOUR.replace("    opt.zero_grad()\n", "    import os; os._exit(1)\n    opt.zero_grad( )\n", 1)
+    busy = ends.replace("    opt.zero_grad()\n", "    spend('second')\n    opt.zero_grad( )\n", 1)
+    assert [outcome.status for outcome in run(sandbox, slow + busy)] == ["crashed", "ran"]
+
+
 def test_after_a_submissions_time_nothing_more_is_begun(sandbox: Sandbox) -> None:
     """What is running then comes to its end."""
     now = time.monotonic()

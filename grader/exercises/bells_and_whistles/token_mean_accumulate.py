@@ -2,7 +2,7 @@
 
 Promises of the exercise, and the scenarios that check them:
     one update, as with one batch of all valid tokens (so a mean of means is wrong): `sgd`, `adamw`, `float32`
-    positions whose target is `ignore_index` do not count: `padding`, `one-empty`
+    positions whose target is `ignore_index` do not count: `padding`, `padding-value`, `one-empty`
     the micro-batches may come from a generator: `generator`, `untouched`
     a window without valid tokens is refused and changes nothing: `nothing-valid`, `no-batches`, `after-refusal`
     the return value is the mean loss before the update, a float: `returns`, `empty-value`
@@ -139,6 +139,25 @@ def _padding(stage: Stage) -> None:
     case.call(case.data, ignore_index=_PADDING)
 
 
+@driver.scenario("padding-value", "다른 ignore_index일 때의 반환값", check="padding", atol=FLOAT32_ATOL)
+def _padding_value(stage: Stage) -> None:
+    """Record the difference of the losses returned for two equal windows whose padding is marked in different ways.
+
+    A wrong program reads the argument for the update only, and counts with -100 for what it returns.
+    """
+    data = _micro_batches(stage.env, "padded", _PADDING)[:3]
+    usual = [(xb, torch.where(yb == _PADDING, -100, yb)) for xb, yb in data]
+    value = _case(stage).call(data, ignore_index=_PADDING)
+    difference = _difference(value, _case(stage).call(usual))
+    stage.recorder.array("같은 구간의 두 반환값의 차이", [difference])
+
+
+def _difference(value: Any, other: Any) -> float:
+    """Return the difference of two returned values; 0 if one is no finite number, which is judged in `returns`."""
+    difference = as_number(value) - as_number(other)
+    return difference if math.isfinite(difference) else 0.0
+
+
 add_usual(driver, _case_of_two, _call, checks={"float32": "sgd"})
 
 
@@ -180,17 +199,21 @@ def _one_empty(stage: Stage) -> None:
     _update_on(stage, [_micro_batches(stage.env, "first", empty=(2,))], sgd)
 
 
-@driver.scenario("empty-value", "패딩뿐인 마이크로 배치가 있을 때의 반환값", check="one-empty")
+@driver.scenario(
+    "empty-value", "패딩뿐인 마이크로 배치가 있을 때의 반환값", check="one-empty", atol=FLOAT32_ATOL
+)
 def _empty_value(stage: Stage) -> None:
-    """Record whether the returned loss is NaN for a window in which one micro-batch holds nothing but padding.
+    """Record whether the loss returned for a window with a micro-batch of padding only is NaN, or changes by it.
 
-    A wrong program returns NaN: the mean loss of such a micro-batch is NaN, and so is NaN times zero. Which number is
-    returned is judged in the scenario `returns`.
+    A wrong program returns NaN: the mean loss of such a micro-batch is NaN, and so is NaN times zero. Another one adds
+    something for it: without this micro-batch, it returns another number. Which number is right is judged in `returns`.
     """
-    case = _case(stage, _micro_batches(stage.env, "first", empty=(2,)))
-    value = case.call(case.data)
-    is_nan = value is not None and math.isnan(as_number(value))
+    data = _micro_batches(stage.env, "first", empty=(2,))
+    value = _case(stage).call(data)
+    is_nan = isinstance(value, int | float | torch.Tensor) and math.isnan(as_number(value))
     stage.recorder.fact("반환값", "nan" if is_nan else "숫자")
+    without = _case(stage).call([batch for number, batch in enumerate(data) if number != 2])
+    stage.recorder.array("패딩뿐인 것을 빼고 부를 때와의 차이", [_difference(value, without)])
 
 
 @driver.scenario("nothing-valid", "유효한 토큰이 없는 구간", check="one-empty")

@@ -1,11 +1,11 @@
 """Driver of `fit`, which trains for some epochs and returns each epoch's training loss, a mean over samples.
 
 Promises of the exercise, and the scenarios that check them:
-    one update for each batch, with cleared gradients: `sgd`, `adamw`, `float32`
+    one update for each batch, with cleared gradients: `sgd`, `adamw`
     train mode at the start of each epoch: `modes`, `modes-never-clears`; a model that came in train mode is left in
     train mode: `modes-after`
-    a list of each epoch's loss, weighted by samples: `losses`, `types`
-    a loader without a length is enough: `length`; nothing is printed: `quiet`
+    a list of each epoch's loss, weighted by samples: `losses`, `adamw`, `types`
+    a loader without a length is enough: `length`; nothing is printed: `quiet`; float32 stays float32: `float32`
     `zero_grad=False` never clears: `never-clears`
     graphs of earlier batches are not kept: `memory`
 
@@ -71,7 +71,7 @@ def _case(stage: Stage, sizes: Sequence[int] = _SIZES, make_optimizer: MakeOptim
 def _sgd(stage: Stage) -> None:
     """Train for several epochs with SGD; how many follows from the seed.
 
-    A program that does not clear, clears only once an epoch, or trains for one epoch only makes other updates.
+    A program that does not clear, clears only once an epoch, or trains for only one epoch, makes other updates.
     """
     case = _case(stage).watch()
     case.call(SizedLoader(case.data), _epoch_count(stage.env))
@@ -99,12 +99,25 @@ def _adamw(stage: Stage) -> None:
     record_sequence(stage.recorder, case.call(loader, _epoch_count(stage.env)))
 
 
+def _leave_train_mode_after_epochs(model: Net, opt: torch.optim.Optimizer, updates_an_epoch: int) -> None:
+    """Put the model into eval mode after the last update of each epoch from now on, as an evaluation would."""
+    updates: list[None] = []  # one entry for each update so far
+
+    def note_update(*_: object) -> None:
+        updates.append(None)
+        if len(updates) % updates_an_epoch == 0:
+            model.eval()
+
+    opt.register_step_post_hook(note_update)
+
+
 @driver.scenario("modes", "에폭마다 학습 모드")
 def _modes(stage: Stage) -> None:
     """Train three models for two epochs each, and record the modes at the forward passes.
 
-    The models come in eval mode, or partly so, and the loader puts them into eval mode again after each epoch. A
-    program that calls `model.train()` never, or once before its epochs, trains in eval mode.
+    The models come in eval mode, or partly so, and are put into eval mode again after the last update of each epoch. A
+    program that calls `model.train()` never, or once before its epochs, trains in eval mode. Reading the loader does
+    not change the mode, so a program may count the samples between `model.train()` and its first batch.
     """
     env, recorder = stage.env, stage.recorder
     witness_numbers: list[float] = []
@@ -112,8 +125,9 @@ def _modes(stage: Stage) -> None:
         model = set_modes(norm_dropout_mlp(env, mode), mode)
         witness = ForwardWitness(env, model)
         recorder.watch(model, states=False)
-        loader = SizedLoader(batches(env, (4, 3)), after_round=model.eval)
-        recorder.call(stage.student("fit"), model, sgd(model), loss_function(env), loader, 2)
+        opt, data = sgd(model), batches(env, (4, 3))
+        _leave_train_mode_after_epochs(model, opt, len(data))
+        recorder.call(stage.student("fit"), model, opt, loss_function(env), SizedLoader(data), 2)
         witness_numbers += witness.modes()
     recorder.claim("순전파할 때의 모드", [*recorder.forward_notes.modes], witness_numbers)
 

@@ -16,19 +16,24 @@ from grader.observe.play import Stage
 _DEFAULT_RHO = 0.05
 """The radius of a SAM that is made without `rho`."""
 
+_FAR = 5.0
+"""A radius larger than the norm of the gradients, which is 0.3 to 3.5 here: a gradient that is only clipped to the
+length rho stays shorter than it."""
+
 _STEEP = 300.0
-"""Factor on gradients. It makes their norm so large that clipping, which is wrong here, changes the climb."""
+"""Factor on gradients. It makes their norm so large that a limit on the norm changes the climb."""
 
 
 def record_climbs(stage: Stage, *, adaptive: bool) -> None:
-    """Record the climbs of three SAMs: with one parameter group; with two; with steep gradients and the default radius.
+    """Record the climbs of three SAMs: with one parameter group; with two and a large radius; with steep gradients and
+    the default radius.
 
     Args:
         stage: the scenario's stage.
         adaptive: record lengths and directions as ASAM defines them; otherwise as SAM does.
     """
-    relative_lengths, cosines, climbs = [], [], []
-    for number, rho in enumerate((RHO, 0.1, None)):
+    lengths_over_rho, cosines, climbs_over_rho = [], [], []
+    for number, rho in enumerate((RHO, _FAR, None)):
         model = mlp(stage.env, f"model {number}")
         has_two_groups, is_steep = number == 1, rho is None
         watched = _make_sam(stage, model, rho, has_two_groups=has_two_groups, adaptive=adaptive)
@@ -40,14 +45,15 @@ def record_climbs(stage: Stage, *, adaptive: bool) -> None:
         stage.recorder.call(watched.sam.first_step)
         climb = flat_weights(model) - before
         length = (climb / before.abs()).norm() if adaptive else climb.norm()
-        relative_lengths.append(length / (_DEFAULT_RHO if rho is None else rho))
+        radius = _DEFAULT_RHO if rho is None else rho
+        lengths_over_rho.append(length / radius)
         cosines.append(climb @ uphill / (climb.norm() * uphill.norm()))
-        climbs.append(climb)
+        climbs_over_rho.append(climb / radius)
     # If several of these differ, the first one in alphabetical order is told: direction, length, element by element.
     direction_of, length_of = ("w²·g", "e/|w|") if adaptive else ("g", "e")
     stage.recorder.array(f"e의 방향({direction_of}와 같으면 1, 반대면 −1)", torch.stack(cosines))
-    stage.recorder.array(f"e의 크기({length_of}의 노름 ÷ ρ)", torch.stack(relative_lengths))
-    stage.recorder.array("e의 한 좌표", torch.stack(climbs))
+    stage.recorder.array(f"e의 크기({length_of}의 노름 ÷ ρ)", torch.stack(lengths_over_rho))
+    stage.recorder.array("e의 한 좌표(÷ ρ)", torch.stack(climbs_over_rho))
 
 
 def _make_sam(

@@ -107,7 +107,8 @@ def _large(stage: Stage) -> None:
     most, few = 12 * draw.whole(1_500_000, 1_650_000) + 5, 12 * draw.whole(1, 5)
     values = _call(stage, [_Counts(most, total - 64), _Counts(few, 64)])
     # Only the last digits are recorded, because tolerances grow with the numbers: a right value gives `few` + 10.
-    stage.recorder.array("돌려준 정확도에서 되짚은 맞힌 개수의 끝자리", [as_number(v) * total - most + 10 for v in values])
+    last_digits = [as_number(v) * total - most + 10 for v in values]
+    stage.recorder.array("돌려준 정확도에서 되짚은 맞힌 개수의 끝자리", last_digits)
 
 
 @driver.scenario("tensors", "텐서로 받은 개수", check="edges")

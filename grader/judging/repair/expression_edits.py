@@ -13,23 +13,24 @@ source puts `len(xb)` in the place of `n`, at little more than `_DIFFERENCE_COST
 come `loss_fn(out, yb)` without the division, other divisors, and in a loop `loss += …`, each at about `_SLIP_COST`.
 
 `small_edits` calls `expression_drafts`. A slip in any expression is added in `mutations`, one of a statement's whole
-value in `_whole_value_edits`; what comes from the solution needs a kind in `_kind_of`.
+value in `_whole_value_edits`; what comes from the solution gets its kind from `edit_kinds.kind_of`.
 """
 
 import ast
+import copy
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from grader.judging.repair.definition_text import DefinitionText, Statement
 from grader.judging.repair.edit_drafts import Draft, Kind
+from grader.judging.repair.edit_kinds import kind_of, kind_of_rewrite
 from grader.judging.repair.edit_material import EditMaterial, is_quotient
-from grader.judging.repair.mutations import mutations
+from grader.judging.repair.mutations import mutations, other_operators
 from grader.judging.repair.translated_solution import (
     EnclosingExpression,
     TranslatedSolution,
     TranslatedStatement,
-    header_text,
 )
 from grader.judging.variables import variable_name
 from grader.submission.syntax import is_compound, own_parts
@@ -81,6 +82,10 @@ _DETACHED_COST = 0.3
 """Added further if it is `.detach()`."""
 _PLAIN_ASSIGNMENT_COST = 0.4
 """Added if `x += …` becomes `x = …`."""
+_OTHER_OPERATOR_COST = 0.5
+"""Added if `x += …` becomes `x -= …`, or gets another operator that may have been meant."""
+_COST_PER_OPERATOR = 0.3
+"""Added for each such operator that is tried before this one."""
 _ADDING_COST = 0.6
 """Added if `x = …` in a loop becomes `x += …`."""
 _LOST_SUM_BONUS = 1.6
@@ -91,7 +96,7 @@ _NO_PARENTHESES_NEEDED = ast.Name | ast.Attribute | ast.Constant | ast.Call | as
 _COMPREHENSION = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 """Expressions with a `for` inside."""
 _METHODS_ABOUT_A_VALUE = ("backward", "append", "add_", "sub_", "mul_")
-"""Methods whose receiver (`backward`) or first argument (the others) is the value that the statement is about."""
+"""Methods whose first argument is the value that the statement is about; of `backward()` without one, the receiver."""
 _RETURNS_PLAIN_NUMBERS = re.compile(r"float|int|len|.*\.(item|tolist)", re.DOTALL)
 """Matches the code of a function or method that returns plain numbers. (`.float()` returns a tensor.)"""
 
@@ -125,7 +130,7 @@ def expression_drafts(definition: DefinitionText, solution: TranslatedSolution) 
 
 def _is_same_simple_statement(one: ast.stmt, other: ast.stmt) -> bool:
     """Return True if two simple statements are equal; always False for a compound one."""
-    return not is_compound(other) and header_text(one) == header_text(other)
+    return not is_compound(other) and _is_same(one, other)
 
 
 class _Expression(NamedTuple):
@@ -163,15 +168,15 @@ def _from_translated(
             size = sum(1 for _ in ast.walk(new))
             cost = _DIFFERENCE_COST + _COST_PER_PAIR * pair_index + _COST_PER_NODE * size
             cost += _COST_PER_VERSION * version_index
-            yield _replacement_draft(definition, old, new, cost, _kind_of(old, new, statement))
+            yield _replacement_draft(definition, old, new, cost, kind_of(old, new, statement))
             assignment = definition.sole_assignments.get(old.id) if isinstance(old, ast.Name) else None
             if assignment is not None:
-                kind = _kind_of(assignment.value, new, assignment.statement)
+                kind = kind_of(assignment.value, new, assignment.statement)
                 yield _replacement_draft(definition, assignment.value, new, cost - _ASSIGNMENT_BONUS, kind)
         if not is_compound(statement.node) and statement.has_own_lines:
             cost = _WHOLE_STATEMENT_COST + _UNALIKE_COST * (1 - translated.likeness)
             cost += _COST_PER_VERSION * version_index
-            yield _rewrite_draft(definition, statement, version, cost, _kind_of_rewrite(statement, version))
+            yield _rewrite_draft(definition, statement, version, cost, kind_of_rewrite(statement, version))
 
 
 def _from_statements_without_counterpart(
@@ -187,7 +192,7 @@ def _from_statements_without_counterpart(
         version = translated.versions[0]
         if type(version) is type(statement.node) and not is_compound(version):
             if statement.has_own_lines:
-                kind = _kind_of_rewrite(statement, version)
+                kind = kind_of_rewrite(statement, version)
                 yield _rewrite_draft(definition, statement, version, _NO_COUNTERPART_COST, kind)
         elif isinstance(version, ast.If) and isinstance(statement.node, ast.If):
             test = statement.node.test
@@ -219,28 +224,59 @@ def _differing_pairs(old: ast.AST, new: ast.AST) -> Iterator[_DifferingPair]:
     """Yield pairs of expressions in which the learner's tree and the solution's differ, each after the pairs inside it.
 
     For `loss / n` and `loss / len(xb)` these are (`n`, `len(xb)`) and the two quotients. A plain and a dotted name that
-    end alike count as equal; f-strings are not compared.
+    end alike count as equal, and keyword arguments are compared by name; f-strings are not compared.
     """
-    if ast.dump(old) == ast.dump(new) or _end_in_same_name(old, new) or isinstance(old, ast.JoinedStr):
+    if _is_same(old, new) or _end_in_same_name(old, new) or isinstance(old, ast.JoinedStr):
         return
-    old_children, new_children = _children(old), _children(new)
-    if type(old) is type(new) and len(old_children) == len(new_children):
-        for old_child, new_child in zip(old_children, new_children, strict=True):
-            yield from _differing_pairs(old_child, new_child)
-    elif isinstance(old, ast.stmt) and isinstance(new, ast.stmt):
-        old_value, new_value = getattr(old, "value", None), getattr(new, "value", None)
-        if isinstance(old_value, ast.AST) and isinstance(new_value, ast.AST):
-            yield from _differing_pairs(old_value, new_value)
-    elif isinstance(old, _COMPREHENSION) and isinstance(new, _COMPREHENSION):
-        # A list and a dict are not the same, but may be made from the same things.
-        for old_part, new_part in zip(_clause_expressions(old), _clause_expressions(new), strict=False):
-            yield from _differing_pairs(old_part, new_part)
-    else:  # `old` may be something like `new` with more around it, as `float(a * b)` for `a * c`
-        for child in old_children:
-            if new_children and type(child) is type(new) and len(_children(child)) == len(new_children):
-                yield from _differing_pairs(child, new)
+    for old_part, new_part in _parts_to_compare(old, new):
+        yield from _differing_pairs(old_part, new_part)
     if isinstance(old, ast.expr) and isinstance(new, ast.expr):
         yield _DifferingPair(old, new)
+
+
+def _parts_to_compare(old: ast.AST, new: ast.AST) -> list[tuple[ast.AST, ast.AST]]:
+    """Return the parts of two trees in pairs that may mean the same."""
+    old_children, new_children = _children(old), _children(new)
+    if isinstance(old, ast.Call) and isinstance(new, ast.Call) and len(old.args) == len(new.args):
+        return [(old.func, new.func), *_arguments_of_both(old, new)]
+    if type(old) is type(new) and len(old_children) == len(new_children):
+        return list(zip(old_children, new_children, strict=True))
+    if isinstance(old, ast.stmt) and isinstance(new, ast.stmt):
+        old_value, new_value = getattr(old, "value", None), getattr(new, "value", None)
+        if isinstance(old_value, ast.AST) and isinstance(new_value, ast.AST):
+            return [(old_value, new_value)]
+        return []
+    if isinstance(old, _COMPREHENSION) and isinstance(new, _COMPREHENSION):
+        # A list and a dict are not the same, but may be made from the same things.
+        return list(zip(_clause_expressions(old), _clause_expressions(new), strict=False))
+    # `old` may be something like `new` with more around it, as `float(a * b)` for `a * c`
+    alike = [child for child in old_children if type(child) is type(new)]
+    return [(child, new) for child in alike if 0 < len(new_children) == len(_children(child))]
+
+
+def _is_same(old: ast.AST, new: ast.AST) -> bool:
+    """Return True if two trees are equal, whatever the order of keyword arguments."""
+    return ast.dump(_with_sorted_keywords(old)) == ast.dump(_with_sorted_keywords(new))
+
+
+def _with_sorted_keywords(node: ast.AST) -> ast.AST:
+    """Return the tree, or a copy of it, with the keyword arguments of each call sorted by name."""
+    if not any(isinstance(call, ast.Call) and len(call.keywords) > 1 for call in ast.walk(node)):
+        return node
+    node = copy.deepcopy(node)
+    for call in ast.walk(node):
+        if isinstance(call, ast.Call):
+            call.keywords.sort(key=lambda keyword: keyword.arg or "")  # `**options` has no name
+    return node
+
+
+def _arguments_of_both(old: ast.Call, new: ast.Call) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield the arguments of two calls in pairs, by position or by name; without those that only one call has."""
+    yield from zip(old.args, new.args, strict=True)
+    values = {keyword.arg: keyword.value for keyword in new.keywords}
+    for keyword in old.keywords:
+        if keyword.arg in values:
+            yield keyword.value, values[keyword.arg]
 
 
 def _end_in_same_name(old: ast.AST, new: ast.AST) -> bool:
@@ -271,66 +307,6 @@ def _children(node: ast.AST) -> list[ast.AST]:
 def _clause_expressions(node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> list[ast.AST]:
     """Return the targets, iterables and conditions of a comprehension, without what it makes of them."""
     return [part for generator in node.generators for part in _children(generator)]
-
-
-def _kind_of(old: ast.expr, new: ast.expr, statement: Statement) -> Kind:
-    """Return the kind that a learner is told if `old`, an expression in the statement, becomes `new`.
-
-    Several kinds may fit; the first in the order below is returned. If edits of a new kind (`edit_drafts.Kind`) can put
-    something of the solution in the place of an expression, the kind needs a branch here.
-    """
-    kind: Kind = "expression"
-    if isinstance(old, ast.Call) and ast.dump(new) in [ast.dump(argument) for argument in old.args]:
-        kind = "wrapped"
-    elif isinstance(new, ast.Call) and ast.dump(new.func) == ast.dump(old):
-        kind = "not-called"
-    elif _is_negative_of(old, new) or _is_negative_of(new, old):
-        kind = "sign"
-    elif isinstance(old, ast.Constant) and isinstance(new, ast.Constant):
-        kind = "value"
-    elif isinstance(old, ast.Name) and isinstance(new, ast.Name):
-        kind = "name"
-    elif is_quotient(new) or is_quotient(old):
-        kind = "divisor" if is_quotient(old) else "undivided"
-    elif (
-        isinstance(old, ast.Compare)
-        and isinstance(new, ast.Compare)
-        and type(old.ops[0]) is not type(new.ops[0])
-    ):
-        kind = "compare"
-    elif isinstance(statement.node, ast.If | ast.While):
-        kind = "condition"
-    elif isinstance(old, ast.Call) and isinstance(new, ast.Call):
-        kind = "argument" if ast.dump(old.func) == ast.dump(new.func) else "method"
-    elif any(isinstance(call, ast.Call) and call.func is old for call in ast.walk(statement.node)):
-        kind = "method"
-    elif isinstance(statement.node, ast.Return):
-        kind = "returned"
-    elif isinstance(statement.node, ast.Assign) and old is statement.node.value:
-        kind = "assigned" if all(isinstance(target, ast.Name) for target in statement.node.targets) else kind
-    return kind
-
-
-def _is_negative_of(one: ast.expr, other: ast.expr) -> bool:
-    """Return True if the one expression is the other with a minus before it."""
-    return (
-        isinstance(one, ast.UnaryOp)
-        and isinstance(one.op, ast.USub)
-        and ast.dump(one.operand) == ast.dump(other)
-    )
-
-
-def _kind_of_rewrite(statement: Statement, new: ast.stmt) -> Kind:
-    """Return the kind that a learner is told if the whole statement becomes `new`."""
-    old = statement.node
-    if isinstance(old, ast.Assign) and isinstance(new, ast.Assign):
-        same_targets = [*map(ast.dump, old.targets)] == [*map(ast.dump, new.targets)]
-        return _kind_of(old.value, new.value, statement) if same_targets else "expression"
-    if isinstance(old, ast.Return) and isinstance(new, ast.Return):
-        return _kind_of(old.value, new.value, statement) if old.value and new.value else "returned"
-    if isinstance(old, ast.Expr) and isinstance(new, ast.Expr):
-        return _kind_of(old.value, new.value, statement)
-    return "expression"
 
 
 # ---- around a whole value --------------------------------------------------------------------------
@@ -369,12 +345,13 @@ def _whole_values(node: ast.stmt) -> list[ast.expr]:
     """Return the values that a statement assigns, returns or passes on; empty if there are none.
 
     For a returned tuple these are its entries. For a statement with calls of `_METHODS_ABOUT_A_VALUE` it is the value
-    that the innermost such call is about: `loss` for `loss.backward()` and for `losses.append(loss)`.
+    that the innermost such call is about: `loss` for `loss.backward()`, `accelerator.backward(loss)` and
+    `losses.append(loss)`.
     """
     if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple):
         return node.value.elts
     passed = [
-        [call.func.value] if call.func.attr == "backward" else call.args[:1]
+        [call.func.value] if call.func.attr == "backward" and not call.args else call.args[:1]
         for part in own_parts(node)
         for call in ast.walk(part)
         if isinstance(call, ast.Call)
@@ -423,12 +400,21 @@ def _as_number_or_detached(
 
 
 def _other_assignment(definition: DefinitionText, statement: Statement, slip_cost: float) -> Iterator[Draft]:
-    """Yield `x = …` for `x += …` (or another operator), and inside a loop `x += …` for `x = …`."""
+    """Yield `x = …` and `x -= …` for `x += …`, and in a loop `x += …` for `x = …` with no other target.
+
+    Which operators may have been meant instead of another, `mutations.other_operators` says.
+    """
     node = statement.node
-    if isinstance(node, ast.AugAssign) and statement.has_own_lines:
+    if not statement.has_own_lines:
+        return
+    if isinstance(node, ast.AugAssign):
         plain = ast.fix_missing_locations(ast.Assign([node.target], node.value))
         yield _rewrite_draft(definition, statement, plain, slip_cost + _PLAIN_ASSIGNMENT_COST, "operator")
-    elif isinstance(node, ast.Assign) and statement.has_own_lines and statement.block.loop_depth:
+        for rank, operator in enumerate(other_operators(node.op)):
+            changed = ast.fix_missing_locations(ast.AugAssign(node.target, operator, node.value))
+            cost = slip_cost + _OTHER_OPERATOR_COST + _COST_PER_OPERATOR * rank
+            yield _rewrite_draft(definition, statement, changed, cost, "operator")
+    elif isinstance(node, ast.Assign) and len(node.targets) == 1 and statement.block.loop_depth:
         target = node.targets[0]
         if isinstance(target, ast.Name | ast.Attribute) and variable_name(target) is not None:
             added = ast.fix_missing_locations(ast.AugAssign(target, ast.Add(), node.value))
@@ -478,12 +464,12 @@ def _replacement_draft(
 def _is_delimited(definition: DefinitionText, node: ast.expr) -> bool:
     """Return True if any other expression may stand in the place of this one without parentheses.
 
-    That is so after `(`, `[`, a comma, a `=`, `return`, `if` or `while`, if a closing bracket, a comma, a colon or the
-    end of the statement follows.
+    That is so after `(`, `[`, a comma, a colon, a `=`, `return`, `if` or `while`, if a closing bracket, a comma, a
+    colon or the end of the statement follows.
     """
     before = definition.text_before(node).rstrip()
     after = definition.code_after(node)
-    opened = before.endswith(("(", "[", ",", "=", "return", "if", "while"))
+    opened = before.endswith(("(", "[", ",", ":", "=", "return", "if", "while"))
     compared = before.endswith(("==", "!=", "<=", ">="))
     closed = not after or after.startswith((")", "]", ",", ":"))
     return opened and not compared and closed

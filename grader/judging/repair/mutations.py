@@ -96,6 +96,11 @@ def mutations(node: ast.expr, material: EditMaterial) -> Iterator[Mutation]:
         yield Mutation(0.8, "no-condition", node.orelse)
 
 
+def other_operators(operator: ast.operator) -> list[ast.operator]:
+    """Return the arithmetic operators that may have been meant instead of this one, the likeliest first."""
+    return [other() for other in _OTHER_OPERATORS.get(type(operator), ())]
+
+
 def _other_comparisons(node: ast.Compare, material: EditMaterial) -> Iterator[Mutation]:
     """Yield other comparison operators, and a condition that holds in the last round too (`_or_at_the_end`)."""
     for index, operator in enumerate(node.ops):
@@ -125,8 +130,8 @@ def _other_calculations(node: ast.BinOp, material: EditMaterial) -> Iterator[Mut
     yield Mutation(0.1 if divides else 0.4, kind, node.left)
     if not divides:
         yield Mutation(0.6, "operator", node.right)
-    for rank, other in enumerate(_OTHER_OPERATORS.get(type(node.op), ())):
-        yield Mutation(0.5 + 0.3 * rank, kind, ast.BinOp(node.left, other(), node.right))
+    for rank, other in enumerate(other_operators(node.op)):
+        yield Mutation(0.5 + 0.3 * rank, "operator", ast.BinOp(node.left, other, node.right))
     if isinstance(node.op, ast.Sub | ast.Div):
         yield Mutation(0.9, kind, ast.BinOp(node.right, node.op, node.left))
     if divides:

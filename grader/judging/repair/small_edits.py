@@ -20,7 +20,7 @@ import ast
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -55,6 +55,9 @@ removed."""
 _ROUND_EVENTS = {"forward", "step"}
 """Kinds of events that whole rounds of a loop have: a run with too few of both probably lacks rounds, and one with too
 many of both has extra ones."""
+
+_VAGUE_KINDS: frozenset[Kind] = frozenset({"expression", "assigned", "returned", "argument"})
+"""Kinds that only say which part of a line is different, not in what."""
 
 # What changes the cost of a draft (`Draft.cost`): a bonus is subtracted, a cost is added. All were set by hand.
 _COST_PER_LINE_AWAY = 0.12
@@ -200,8 +203,30 @@ def _likeliest_first(
             if definition is not definitions[0] and KINDS[draft.kind].inserts_line:
                 cost += _HELPER_COST
             drafts.append(_PricedDraft(cost, draft, definition))
+    drafts = _with_truest_kind(drafts)
     drafts.sort(key=attrgetter("cost"))
     return sorted(_with_crowding_cost(drafts), key=attrgetter("cost"))
+
+
+def _with_truest_kind(drafts: Sequence[_PricedDraft]) -> list[_PricedDraft]:
+    """Return the drafts, where one of a vague kind has the kind of an equal draft that says more.
+
+    Of equal drafts only the cheapest is tried, and its kind need not be the one that says most.
+    """
+    truer: dict[tuple[object, ...], Kind] = {}
+    for _, draft, definition in drafts:
+        if draft.kind not in _VAGUE_KINDS and KINDS[draft.kind].effect == "rewrites":
+            truer.setdefault(_change(draft, definition), draft.kind)
+    found = []
+    for cost, draft, definition in drafts:
+        kind = truer.get(_change(draft, definition)) if draft.kind in _VAGUE_KINDS else None
+        found.append(_PricedDraft(cost, replace(draft, kind=kind) if kind else draft, definition))
+    return found
+
+
+def _change(draft: Draft, definition: DefinitionText) -> tuple[object, ...]:
+    """Return what two drafts have in common if they make the same program."""
+    return definition, draft.start, draft.end, tuple(draft.new_lines)
 
 
 def _with_crowding_cost(drafts: Iterable[_PricedDraft]) -> Iterator[_PricedDraft]:

@@ -84,6 +84,7 @@ def advise(error: str, source_line: str | None) -> str | None:
     if near is not None and near.startswith(f"{name}_") and error.startswith("NameError"):
         return f"`{name}`에 값을 담은 줄이 없어요. 앞에서 구한 값을 `{name} = …`처럼 담았는지 보세요."
     if near is not None and entry.id in _ON_NAMES:
-        return f"`{near}`{particle(near, '을/를')} 쓰려던 건가요? 철자가 다른 이름을 썼어요."
+        unknown = f"`{name}`{particle(name, '이라는/라는')} 이름은 없어요."
+        return f"{unknown} `{near}`{particle(near, '을/를')} 쓰려던 건가요?"
     words = {name: _Word(word) for name, word in match.groupdict("").items()}
     return entry.text.format(**words, import_line=IMPORTS.get(words.get("name", _Word()), ""))

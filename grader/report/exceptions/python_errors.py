@@ -345,8 +345,9 @@ _NAMES = (
     ),
     Advice(
         "unknown-name",
-        r"NameError(: name '(?P<name>\w+)')?",
-        "이름의 철자를 확인하세요. 함수 밖에서 만든 변수라면 함수 안에서 만들어 쓰세요.",
+        r"NameError: .*'(?P<name>\w+)'",
+        "`{name}`{name:이라는/라는} 이름은 없어요. 철자를 확인하세요. 함수 밖에서 만든 값이라면 인자로 받거나 "
+        "함수 안에서 만드세요.",
     ),
     Advice(
         "unbound",

@@ -104,7 +104,7 @@ def _told(place: Place, loop: ast.For, count: int, judged: int) -> Finding:
 RULE = Rule(
     id="folds-share-model",
     severity="bug",
-    title=Said("폴드들이 모델 하나를 같이 써요", "The folds share one model"),
+    title=Said("폴드마다 같은 모델을 썼어요", "The folds share one model"),
     lesson=None,
     find=_find,
 )

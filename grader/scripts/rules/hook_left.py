@@ -50,7 +50,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
         gathers = bool(functions) and all(map(_gathers, functions)) and all(one.shared for one in these)
         yield Finding(
             place=place,
-            severity="bug" if changes or gathers else "warning",
+            severity="bug" if worst.shared and (changes or gathers) else "warning",
             sentence=Said(
                 "같은 훅을 다시 등록하는데 앞에서 등록한 훅이 아직 붙어 있어요. "
                 + (

@@ -112,7 +112,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="kl-outweighs",
     severity="warning",
-    title=Said("KL 항이 너무 무거워요", "The KL term outweighs the rest"),
+    title=Said("KL 항을 너무 무겁게 더했어요", "The KL term outweighs the rest"),
     lesson=None,
     find=_find,
 )

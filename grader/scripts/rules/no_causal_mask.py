@@ -53,7 +53,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="no-causal-mask",
     severity="bug",
-    title=Said("뒤에 올 토큰이 보여요", "Later tokens are visible"),
+    title=Said("뒤에 올 토큰을 가리지 않았어요", "Later tokens are visible"),
     lesson="03_bells_and_whistles/1_small_gpt",
     find=_find,
 )

@@ -39,7 +39,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
         passes = {one[2] for one in still}
         shuffled = any(facts.loaders[one].sampler == "RandomSampler" for one in passes)
         steps = [one for one in still if _stepped(facts, one[1])]
-        if not live or shuffled or len(steps) < _FEWEST or len(steps) < len(still):
+        again = bool(steps) and any(one[0].training for one in fed if one[0].serial > steps[0][0].serial)
+        if not again or shuffled or len(steps) < _FEWEST or len(steps) < len(still):
             continue
         place = steps[-1][1].place
         if place in told:

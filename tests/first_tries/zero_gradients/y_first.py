@@ -1,5 +1,5 @@
 # mistakes: multiplies-by-zero, skips-frozen
-# lines: 10, 12
+# lines: 12, 10
 # hidden:
 import torch
 

@@ -336,3 +336,82 @@ def test_a_line_to_add_is_not_called_absent() -> None:
     assert not [
         kind for kind, described in KINDS.items() if described.inserts_line and "빠졌" in described.phrase
     ]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("y = a / b", "y = a * b"),
+        ("y = a * b", "y = a / b"),
+        ("y = a + b", "y = a - b"),
+        ("return a + b", "return a - b"),
+        ("a += b", "a -= b"),
+        ("a += b", "a = b"),
+    ],
+)
+def test_another_operator_of_the_solution_is_told_as_such(wrong: str, right: str) -> None:
+    source = f"def f(a, b):\n    {wrong}\n    return a\n"
+    assert kind_of(source, source.replace(wrong, right), right) == "operator"
+
+
+def test_another_divisor_of_the_solution_is_told_as_such() -> None:
+    solution = "def f(loss_fn, out, xb, yb, n):\n    loss = loss_fn(out, yb) / len(xb)\n    return loss\n"
+    source = solution.replace("len(xb)", "n")
+    assert kind_of(source, solution, "loss = loss_fn(out, yb) / len(xb)") == "divisor"
+
+
+def test_of_equal_edits_the_kind_that_says_more_is_told() -> None:
+    solution = "def f(update, xs, n):\n    update(xs[0:n + 1])\n"
+    assert kind_of(solution.replace("n + 1", "n"), solution, "update(xs[0:n + 1])") == "off-by-one"
+
+
+def test_keyword_arguments_are_compared_by_name() -> None:
+    wrong = "def f(h, g, a, b):\n    return h(g, beta=a, alpha=a)\n"
+    right = "def f(h, g, a, b):\n    return h(g, alpha=a, beta=b)\n"
+    assert position(tried(wrong, right), "return h(g, beta=b, alpha=a)") == 0
+
+
+def test_the_same_keyword_arguments_in_another_order_are_no_difference() -> None:
+    solution = "def f(h, g, a, b):\n    y = h(g, alpha=a, beta=b)\n    return y / 2\n"
+    edits = tried(solution.replace("alpha=a, beta=b", "beta=b, alpha=a").replace("y / 2", "y"), solution)
+    assert edits[0].new == ("    return y / 2",)
+    assert all("h(g, alpha=a, beta=b)" not in "".join(edit.new) for edit in edits if edit.old)
+
+
+def test_no_target_of_a_chained_assignment_is_lost() -> None:
+    source = "def f(xs):\n    last = total = 0\n    for x in xs:\n        last = total = x\n    return last, total\n"
+    edits = tried(source, source)
+    assert all("+=" not in edit.program for edit in edits)
+    alone = source.replace("last = total = x", "total = x")
+    assert position(tried(alone, alone), "total += x") < EARLY
+
+
+@pytest.mark.parametrize("call", ["accelerator.backward(loss)", "torch.autograd.backward(loss)"])
+def test_a_function_that_runs_backward_is_about_its_argument(call: str) -> None:
+    source = f"def f(accelerator, model, xb, m):\n    loss = model(xb) + m\n    {call}\n"
+    edits = tried(source, source)
+    assert position(edits, call.replace("(loss)", "(loss / m)")) < EARLY
+    receiver = call.removesuffix(".backward(loss)")
+    assert all(f"({receiver} / m)" not in edit.program for edit in edits)
+    assert all(f"{receiver}.item()" not in edit.program for edit in edits)
+
+
+@pytest.mark.parametrize("call", ["{}.backward()", "{}.backward(retain_graph=True)"])
+def test_a_method_that_runs_backward_is_about_its_receiver(call: str) -> None:
+    source = f"def f(model, xb, m):\n    loss = model(xb) + m\n    {call.format('loss')}\n"
+    assert position(tried(source, source), call.format("(loss / m)")) < EARLY
+
+
+@pytest.mark.parametrize(("wrong", "meant"), [("+=", "-="), ("-=", "+="), ("*=", "/="), ("/=", "*=")])
+def test_the_other_operator_of_an_assignment_is_a_slip(wrong: str, meant: str) -> None:
+    source = f"def f(x, step):\n    x {wrong} step\n    return x\n"
+    edits = tried(source, "def f(x, step):\n    return x.sub_(step)\n")
+    edit = edits[position(edits, f"x {meant} step")]
+    assert edits.index(edit) < EARLY
+    assert edit.kind == "operator"
+
+
+def test_a_slip_of_the_operator_is_told_as_such_in_a_division_too() -> None:
+    source = "def f(x, n):\n    return x / n\n"
+    assert kind_of(source, source, "return x * n") == "operator"
+    assert kind_of(source, source, "return n / x") == "divisor"
