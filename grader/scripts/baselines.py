@@ -11,7 +11,7 @@ _MOVES = (*LOOKED_THROUGH, "Unbind")
 _TERMS = ("Add", "Sub", "Mul", "Div", "Neg", "Mean", "Sum", "Stack", "Cat", "Minimum", "Clamp", *_MOVES)
 _LOGARITHMS = ("LogSoftmax", "Logsumexp", "Log", "LogSigmoid", "BinaryCrossEntropyWithLogits")
 _REGRESSIONS = ("MseLoss", "SmoothL1Loss", "HuberLoss")
-_MOST_TERMS, _MOST_NEAR, _MOST_NODES = 256, 64, 4000
+_MOST_TERMS, _MOST_NEAR, _MOST_NODES = 1024, 256, 4000
 
 
 def pulls_baseline(root: Tensor) -> bool:

@@ -167,6 +167,10 @@ class BackwardRan(Event):
     divisor: float | None = None  # the number by which the root was divided last
     spread: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     """A difference that a broadcast made larger, right behind the root: shape of its prediction, and its own."""
+    spread_entries: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    """The same behind other functions of its entries than squares; of the first backwards of a line only."""
+    flat_terms: int = 0
+    """Summands of the root that have no graph, numbers among them."""
     callers: tuple[Place, ...] = ()
     """The learner's lines that led to it, innermost first."""
     summed: tuple[int, ...] = ()

@@ -22,6 +22,11 @@ _FORWARD, _KEPT = "hanstep.forward", "hanstep.kept"
 _MOST_FORWARDS, _NEAR_ROOT, _MOST_SCALARS = 4, 8, 32
 _TERMS = ("Add", "Sub", "Mul", "Div", "Neg", "Mean", "Sum", "Sqrt")
 """Operations between a loss and the differences that its terms are made of."""
+_ENTRYWISE = (
+    *(*_TERMS, "Pow", "Abs", "Softplus", "Log", "Log1P", "Tanh", "Cosh", "Relu", "Clamp", "Where"),
+    *("Sigmoid", "LogSigmoid", "Maximum", "Minimum", "Elu", "LeakyRelu"),
+)
+"""Operations between a loss and a difference, of which it takes some function of each entry."""
 LOOKED_THROUGH = (
     *("View", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Permute", "T", "Alias", "Slice", "Select"),
     *("Clone", "ToCopy", "Expand", "Contiguous"),
@@ -226,6 +231,52 @@ def _differences(root: Any) -> Iterator[Any]:
             yield from (one for one in behind if operation(one) == "Sub")
         elif name in _TERMS:
             todo += behind
+
+
+def spread_entries(root: Tensor) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Look for the same behind a mean of any function of each entry: a broadcast of a model's own output.
+
+    An output that was brought to the larger shape by `unsqueeze` or as a transpose is meant to be paired.
+    """
+    todo, seen = [root.grad_fn], {root.grad_fn}
+    for node in todo:
+        if node is None or getattr(node, "variable", None) is not None:
+            continue
+        name = operation(node)
+        if name == "Sub" and (spread := _spread(node)) is not None and _is_output(node):
+            return spread
+        for after, _ in node.next_functions if name in _ENTRYWISE else ():
+            if after is not None and after not in seen and len(seen) < _MOST_SCALARS:
+                seen.add(after)
+                todo.append(after)
+    return None
+
+
+def _is_output(difference: Any) -> bool:
+    """Return True if the side of a difference that has a graph is an output of an outermost forward."""
+    node = next(after for after, _ in difference.next_functions if after is not None)
+    while getattr(node, "variable", None) is None:
+        if _FORWARD in node.metadata:
+            return True
+        if operation(node) not in ("Squeeze", "Select") or not node.next_functions:
+            return False
+        node = node.next_functions[0][0]
+    return False
+
+
+def flat_terms(root: Tensor) -> int:
+    """Return how many summands of a tensor have no graph; numbers count, too."""
+    found, todo = 0, [root.grad_fn]
+    for node in todo:
+        if len(todo) > _MOST_SCALARS or node is None or getattr(node, "variable", None) is not None:
+            continue
+        behind = [after for after, _ in node.next_functions]
+        if operation(node) in ("Add", "Sub"):
+            found += behind.count(None) if len(behind) == 2 else 0
+            todo += behind
+        elif operation(node) in ("Mul", "Div", "Mean", "Neg"):
+            todo += behind
+    return found
 
 
 def _spread(node: Any) -> tuple[tuple[int, ...], tuple[int, ...]] | None:

@@ -17,7 +17,10 @@ NEAR = 2
 
 
 def measure(script: Path, bugs: list[dict[str, Any]]) -> dict[str, Any]:
-    """Run one script watched; a bug counts as found by a finding within `NEAR` lines."""
+    """Run one script watched; a bug counts as found by a finding within `NEAR` lines of its line.
+
+    Or of a line in `also`, where another line is as right: the two of an index entry together make the bug.
+    """
     began = time.perf_counter()
     ran = watched(script)
     seconds = round(time.perf_counter() - began, 1)
@@ -26,7 +29,8 @@ def measure(script: Path, bugs: list[dict[str, Any]]) -> dict[str, Any]:
     here = [one for one in findings if one["file"].endswith(script.name)]
     found, missed = [], []
     for bug in bugs:
-        near = any(abs(one["line"] - bug["line"]) <= NEAR for one in here)
+        lines = [bug["line"], *bug.get("also", [])]
+        near = any(abs(one["line"] - line) <= NEAR for one in here for line in lines)
         (found if near else missed).append(f"{bug['id']}:{bug['line']}:{bug['severity']}")
     said = [f"{one['id']}:{one['line']}:{one['severity']}" for one in findings]
     false = [] if bugs else [one for one in said if one.endswith(":bug")]

@@ -1,6 +1,7 @@
 """Whole scripts, written without a look at the rules: the bugs of the wrong ones at their lines, and silence elsewhere.
 
-`scripts/index.json` names the bugs of each script; `scripts/fixed/` holds the mended twin of each wrong one.
+`scripts/index.json` names the bugs of each script, each with its line; where two lines make the bug together, the
+other one stands in `also`. `scripts/fixed/` holds the mended twin of each wrong script.
 """
 
 import json
@@ -29,6 +30,8 @@ NOT_FOUND: dict[tuple[str, str], str] = {
         "swa_convnet.py",
         "average-without-batchnorm-buffers",
     ): "averaged after the watch",
+    ("load_forecast_closures.py", "val-own-stats"): "two series, each with its own statistics: not watched",
+    ("transfer_head_swap.py", "frozen-bn-in-train"): "its running statistics are not watched",
 }
 """(file, id) of bugs that are not found yet -> why not."""
 _NEAR = 2
@@ -48,7 +51,8 @@ def _some(scripts: list[Any]) -> list[Any]:
 def test_bugs_are_found_at_their_lines(entry: dict[str, Any]) -> None:
     ran = watched(SCRIPTS / entry["file"])
     for bug in entry["bugs"]:
-        near = any(abs(line - bug["line"]) <= _NEAR for _, line in ran.ids)
+        lines = [bug["line"], *bug.get("also", [])]
+        near = any(abs(line - right) <= _NEAR for _, line in ran.ids for right in lines)
         assert near != ((entry["file"], bug["id"]) in NOT_FOUND), (bug["id"], bug["line"], ran.ids)
 
 

@@ -30,11 +30,14 @@ class CopyObserver:
         """By number of a copy: where it stood when the newest backward since the step before began."""
         self._statistics: dict[int, Tensor] = {}
         """By number of a copy: its batch norms' statistics when it was copied."""
+        self._first: dict[int, Tensor] = {}
+        """By number of a copy: some entries of its parameters when it was copied."""
 
     def copied(self, source: nn.Module, copy: nn.Module, number: int) -> None:
         """Remember a copy."""
         self._pairs[number] = weakref.ref(source), weakref.ref(copy)
         self._statistics[number] = _statistics(copy)
+        self._first[number] = _entries(copy)
 
     def ran(self, module: nn.Module) -> None:
         """Note where a copy runs with gradients on."""
@@ -43,10 +46,12 @@ class CopyObserver:
                 self._watch.facts.modules[number].copy_ran = own_place()
 
     def evaluates(self, module: nn.Module, number: int) -> None:
-        """Count an evaluation of a copy that still has the statistics of its beginning, unlike its source."""
+        """Count an evaluation of a moved copy that still has the statistics of its beginning, unlike its source."""
         first = self._statistics.get(number)
         if first is None or module.training or not first.numel():
             return
+        if torch.equal(_entries(module), self._first[number]):
+            return  # the average has not begun: a teacher may run before its first update
         source = self._pairs[number][0]()
         later = first if source is None else _statistics(source)
         if torch.equal(_statistics(module), first) and not torch.equal(later, first):

@@ -125,6 +125,7 @@ class UpdateObserver:
                 forwards=tuple(sorted(set(found.forwards))),
                 divisor=graph.divisor(roots[0]) if roots else None,
                 spread=graph.spread_difference(roots[0]) if roots else None,
+                flat_terms=graph.flat_terms(roots[0]) if roots else 0,
                 summed=graph.summed_shape(roots[0]) if roots else (),
                 callers=_callers(),
                 retain=bool(kwargs.get("retain_graph")),
@@ -138,6 +139,7 @@ class UpdateObserver:
         self._looks[event.place] += 1
         if self._looks[event.place] <= _LOOKED_AT:
             event.pulls_baseline = any(map(pulls_baseline, roots))
+            event.spread_entries = graph.spread_entries(roots[0]) if roots else None
         self._functions.about_to_run(found.functions)
         for node in [*(root.grad_fn for root in roots), *found.loss_nodes]:
             token = graph.attach_token(node)

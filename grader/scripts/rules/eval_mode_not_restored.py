@@ -66,7 +66,7 @@ def _after_training(facts: Facts) -> Iterator[Finding]:
         if not first:
             continue  # never in evaluation mode, or from the very beginning
         before, after = used[:first], used[first:]
-        frozen = [one for one in after if not one.live_parts]
+        frozen = [one for one in after if not one.live_parts and not _was_set_to_train(facts, one)]
         if not before[-1].live_parts or len(frozen) < _FEWEST or len(frozen) < len(after):
             continue
         yield Finding(
@@ -85,6 +85,14 @@ def _after_training(facts: Facts) -> Iterator[Finding]:
             ),
             mend=_mend(facts, frozen[0]),
         )
+
+
+def _was_set_to_train(facts: Facts, forward: ForwardRan) -> bool:
+    """Return True if the model was put into train mode last: a part was then put into eval mode on purpose."""
+    for event in reversed(facts.events[: forward.serial]):
+        if isinstance(event, ModeSet) and event.module == forward.module:
+            return event.training
+    return False
 
 
 def _mend(facts: Facts, first: ForwardRan) -> Said:

@@ -10,6 +10,10 @@ from grader.scripts.rules import _reading
 from grader.scripts.things import ModuleFacts
 
 _FEWEST = 3
+_JUDGING = {
+    *("eval", "evaluate", "evaluation", "score", "scores", "validate", "validation", "val", "valid", "test"),
+    *("accuracy", "acc", "metric", "metrics", "rmse", "mae", "auc"),
+}
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -107,12 +111,36 @@ def _in_train_mode(facts: Facts) -> Iterator[Finding]:
     yield from named or _on_new_rows(facts)
 
 
+def _never_set_to_eval(facts: Facts, forward: ForwardRan) -> bool:
+    """Return True if a model is judged in a function for that, and the script sets modes, but never eval mode.
+
+    Dropout may stay on on purpose, to sample: then one input comes several times.
+    """
+    if forward.place is None or forward.rows is None or not forward.continuous:
+        return False
+    if not _reading.words(forward.place.function) & _JUDGING or len(_rows(forward)) < forward.batch:
+        return False
+    if not any(one.module == forward.module and one.training for one in facts.of(ModeSet)):
+        return False
+    own = facts.modules[forward.module].parameters
+    if any(facts.steps(one.number) and not one.parameters & own for one in facts.optimizers):
+        return False  # a generator may well draw its samples in train mode
+    return not any(
+        (isinstance(one, ast.Attribute) and one.attr in ("eval", "training"))
+        or (_reading.called(one) == "train" and isinstance(one, ast.Call) and (one.args or one.keywords))
+        for file in _reading.files(facts)
+        for one in _reading.nodes(file, ast.Attribute, ast.Call)
+    )
+
+
 def _on_new_rows(facts: Facts) -> Iterator[Finding]:
     for module in _trained(facts):
         runs = _evaluations(facts, module.number)
         updates = {run[0].update for run in runs}
         count = sum(map(len, runs))
-        if not runs or len(updates) > 0.3 * facts.updates + 1 or (len(runs) < 2 and count < 2):
+        once = len(runs) == 1 and count == 1
+        sure = bool(runs) and _never_set_to_eval(facts, runs[-1][0])
+        if not runs or len(updates) > 0.3 * facts.updates + 1 or (once and not sure):
             continue
         first = runs[-1][0]
         since = max(
@@ -126,7 +154,7 @@ def _on_new_rows(facts: Facts) -> Iterator[Finding]:
         loaded = any(isinstance(one, BatchLoaded) for one in before)
         yield Finding(
             place=setting[-1].place if setting and setting[-1].training else first.place,
-            severity="bug" if setting or loaded else "warning",
+            severity="bug" if setting or loaded or sure else "warning",
             sentence=Said(
                 "모델이 학습 모드인 채로 평가해요. 드롭아웃이 켜져 있거나 배치 정규화가 그 배치의 통계를 써서, "
                 "잰 값이 실제 성능이 아니에요.",
@@ -136,8 +164,8 @@ def _on_new_rows(facts: Facts) -> Iterator[Finding]:
             evidence=Said(
                 f"그레이디언트 계산을 끄고 학습에 없던 데이터를 넣은 순전파 {count}번이 모두 학습 모드였어요 "
                 f"(모드에 따라 달라지는 층 {first.live_parts}개).",
-                f"{count} forwards without gradients on rows that were not trained on ran in train mode "
-                f"({first.live_parts} layers depend on the mode).",
+                f"{count} forward{'s' * (count > 1)} without gradients on rows that were not trained on ran in train "
+                f"mode ({first.live_parts} layers depend on the mode).",
             ),
             mend=Said(
                 "평가하기 전에 `model.eval()`을, 다시 학습하기 전에 `model.train()`을 부르세요.",

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from grader.scripts.facts import BackwardRan, Facts, Stepped
+from grader.scripts.facts import BackwardRan, Facts, ForwardRan, Stepped
 from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
 
 _FEWEST = 3
 _OPPOSED = -0.3
@@ -53,7 +54,10 @@ def _find(facts: Facts) -> Iterator[Finding]:
         held = [backwards[max(one.recipe)].held_before.get(optimizer.number, 0.0) for one, _ in stale]
         others = old.contributed - {optimizer.number}
         if others <= newest.contributed:  # the newest loss runs through the other network anyway
-            yield _undetached(old, [step.cosines.get(old.number, 0.0) for step, old in stale], len(steps))
+            fed = _fed(facts, old, optimizer.parameters)
+            yield _undetached(
+                old.place, fed, [step.cosines.get(old.number, 0.0) for step, old in stale], len(steps)
+            )
             continue
         line = old.place.line if old.place else 0
         yield Finding(
@@ -77,15 +81,29 @@ def _find(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def _undetached(old: BackwardRan, cosines: list[float], of: int) -> Finding:
+def _fed(facts: Facts, backward: BackwardRan, held: frozenset[int]) -> Place | None:
+    """Return the line that puts a network's output, with its graph, into another: there it should be detached."""
+    made = False
+    for serial in backward.forwards:
+        forward = facts.events[serial]
+        if isinstance(forward, ForwardRan) and facts.modules[forward.module].parameters & held:
+            made = True
+        elif made and isinstance(forward, ForwardRan) and forward.needs_grad:
+            return forward.place
+    return None
+
+
+def _undetached(backward: Place | None, fed: Place | None, cosines: list[float], of: int) -> Finding:
     """Say it of a loss that reaches the parameters of the network against which it works."""
     mean = sum(cosines) / len(cosines)
+    ko = "여기에 넣은 출력에 그래프가 남아 있어서, 이 손실의" if fed else "이 손실의"
+    en = "The output that is fed in here still has its graph, so the loss" if fed else "This loss"
     return Finding(
-        place=old.place,
+        place=fed or backward,
         sentence=Said(
-            "이 손실의 그레이디언트가 반대편 모델까지 흘러가고, 그 모델의 업데이트에 그대로 섞여요. 두 손실이 서로 "
-            "맞서니 배우는 방향이 지워져요.",
-            "This loss also leaves gradients in the network that it works against, and they go into that network's "
+            f"{ko} 그레이디언트가 반대편 모델까지 흘러가고, 그 모델의 업데이트에 그대로 섞여요. 두 손실이 서로 맞서니 "
+            "배우는 방향이 지워져요.",
+            f"{en} leaves gradients in the network that it works against, too, and they go into that network's "
             "update, where the two cancel.",
         ),
         evidence=Said(

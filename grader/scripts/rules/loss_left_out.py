@@ -11,6 +11,7 @@ from math import isfinite
 from grader.scripts.facts import BackwardRan, Detached, Facts, LossComputed, NumberRead
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
+from grader.scripts.rules._overwritten import overwriting
 from grader.scripts.rules.never_reached import names, starved
 from grader.scripts.things import ParameterFacts
 
@@ -32,7 +33,12 @@ def _find(facts: Facts) -> Iterator[Finding]:
         if loss.grad:
             by_place[loss.place].append(loss)
     for place, losses in by_place.items():
-        behind = frozenset[int]().union(*(loss.behind for loss in losses)) & waiting.keys()
+        left = [loss for loss in losses if loss.serial not in used]
+        behind = frozenset[int]().union(*(loss.behind for loss in left)) & waiting.keys()
+        lost = overwriting(place) if place is not None and behind and len(left) >= _FEWEST else None
+        if lost is not None:
+            yield _overwritten(*lost, len(left), [waiting[number] for number in sorted(behind)])
+            continue
         # One that was back-propagated clears its line: a helper may compute several losses.
         if len(losses) < _FEWEST or not behind or any(loss.serial in used for loss in losses):
             continue
@@ -61,6 +67,24 @@ def _added_as_number(
         mend=Said(
             "전체 손실에는 텐서를 더하고, 숫자로 바꾼 값은 기록할 때만 쓰세요.",
             "Add the tensor to the total, and use its number for logging only.",
+        ),
+    )
+
+
+def _overwritten(place: Place, name: str, count: int, parameters: list[ParameterFacts]) -> Finding:
+    return Finding(
+        place=place,
+        sentence=Said(
+            f"반복문을 돌 때마다 `{name}`에 새 손실을 덮어써서, 마지막 손실만 학습에 쓰여요.",
+            f"`{name}` is assigned anew in each turn of the loop, so only the last of its losses is trained on.",
+        ),
+        evidence=Said(
+            f"{_starving_ko(parameters)} 여기서 구한 손실 {count}개에는 `backward()`가 닿지 않았어요.",
+            f"{_starving_en(parameters)} No backward reached {count} of the losses computed here.",
+        ),
+        mend=Said(
+            f"반복문 앞에서 `{name} = 0`으로 두고, 안에서는 `{name} += …`로 더하세요.",
+            f"Set `{name} = 0` before the loop and add inside: `{name} += …`.",
         ),
     )
 

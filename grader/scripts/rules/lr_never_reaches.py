@@ -1,6 +1,7 @@
 """The schedule is longer than the whole run: the rate never comes where it should."""
 
 import ast
+from bisect import bisect
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -12,7 +13,7 @@ from grader.scripts.states import StateTaken
 from grader.scripts.things import SchedulerFacts
 
 _FEWEST, _FEWEST_OF_LENGTH = 10, 4
-_PART, _FEWEST_WRITTEN = 0.5, 3
+_PART, _FEWEST_WRITTEN, _FEWEST_UPDATES = 0.5, 3, 3
 
 
 def _target(facts: Facts, scheduler: SchedulerFacts) -> float | None:
@@ -62,6 +63,12 @@ def _find(facts: Facts) -> Iterator[Finding]:
         count, last = scheduler.steps, scheduler.rate
         if count < _FEWEST_OF_LENGTH or scheduler.built is None or last is None:
             continue
+        length = scheduler.options.get("total_steps", scheduler.options.get("T_max"))
+        short = bool(length and calls and count < _PART * length) and not _may_stop_early(calls)
+        fewest = _fewest_updates(facts, scheduler, calls)
+        if length and short and "total_steps" in scheduler.options and _counts_updates(length, count, fewest):
+            yield _per_epoch(int(length), scheduler, calls, fewest)
+            continue
         target = _target(facts, scheduler)
         if count >= _FEWEST and target is not None and scheduler.rises == count and last < 0.9 * target:
             yield Finding(
@@ -82,8 +89,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 ),
             )
             continue
-        length = scheduler.options.get("total_steps", scheduler.options.get("T_max"))
-        if length and calls and count < _PART * length and not _may_stop_early(calls):
+        if length and short:
             yield _too_long(scheduler.built, int(length), scheduler, calls)
 
 
@@ -92,6 +98,55 @@ def _may_stop_early(calls: list[Scheduled]) -> bool:
     places = {one.place for one in calls if one.place is not None}
     loops = [loop for place in places for loop in _reading.around(place, *_reading.LOOPS)]
     return any(isinstance(one, ast.Break | ast.Return) for loop in loops for one in ast.walk(loop))
+
+
+def _fewest_updates(facts: Facts, scheduler: SchedulerFacts, calls: list[Scheduled]) -> int:
+    """Return the smallest number of updates of its own optimizer between two of a scheduler's steps."""
+    if scheduler.optimizer is None:
+        return 0
+    serials = [one.serial for one in facts.steps(scheduler.optimizer)]
+    counts = (
+        bisect(serials, after.serial) - bisect(serials, before.serial) for before, after in pairwise(calls)
+    )
+    return min(counts, default=0)
+
+
+def _counts_updates(length: float, steps: int, updates: int) -> bool:
+    """Return True if a schedule is about as long as all updates, of which there are several between its steps.
+
+    A training that stopped early leaves a schedule unfinished, too; then its length is that of other things.
+    """
+    return updates >= _FEWEST_UPDATES and 0.8 < length / (steps * updates) < 1.25
+
+
+def _per_epoch(length: int, scheduler: SchedulerFacts, calls: list[Scheduled], updates: int) -> Finding:
+    """Say of OneCycleLR that it is stepped once in several updates and never comes to its end."""
+    count, last = scheduler.steps, scheduler.rate or 0.0
+    return Finding(
+        place=calls[-1].place,
+        severity="bug",
+        sentence=Said(
+            f"{scheduler.kind}의 길이는 {length}스텝인데 업데이트 {updates}번에 한 번만 움직여서, 학습률이 내려가기 "
+            "전에 학습이 끝나요."
+            if scheduler.rises == count
+            else f"{scheduler.kind}의 길이는 {length}스텝인데 업데이트 {updates}번에 한 번만 움직여서, 학습률이 "
+            "끝까지 내려가지 못해요.",
+            f"{scheduler.kind} is {length} steps long and stepped once in {updates} updates, so the training ends "
+            + (
+                "before the rate falls."
+                if scheduler.rises == count
+                else "long before the rate comes to its end."
+            ),
+        ),
+        evidence=Said(
+            f"학습이 끝날 때까지 {length}번 가운데 {count}번만 움직였어요. 마지막 학습률: {last:.3g}.",
+            f"It was stepped {count} of {length} times until the end, where the rate is {last:.3g}.",
+        ),
+        mend=Said(
+            "업데이트마다, `optimizer.step()` 바로 다음에 부르세요.",
+            "Call it after each `optimizer.step()`.",
+        ),
+    )
 
 
 def _too_long(place: Place, length: int, scheduler: SchedulerFacts, calls: list[Scheduled]) -> Finding:

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from grader.scripts.facts import BackwardRan, Facts
+from grader.scripts.facts import BackwardRan, Cleared, Facts, Stepped
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.ledger import MOST_IN_RECIPE
+from grader.scripts.places import Place
 from grader.scripts.rules import _reading
 from grader.scripts.source import gradient_clearings
 from grader.scripts.things import OptimizerFacts
@@ -12,6 +13,8 @@ from grader.scripts.things import OptimizerFacts
 _WHOLE = 0.5
 """A step that still holds this much of what the previous one read was not cleared."""
 _FEWEST = 3
+_RARELY = 0.5
+"""A `zero_grad` that runs less often than this, per update, is called too rarely."""
 
 
 def _in_steps(facts: Facts) -> Iterator[Finding]:
@@ -24,6 +27,10 @@ def _in_steps(facts: Facts) -> Iterator[Finding]:
         last = next((step for step in reversed(kept) if len(step.recipe) < MOST_IN_RECIPE), kept[0])
         place = facts.backward(last.window[-1]).place
         parts = len([value for value in last.recipe.values() if value > 0])
+        rare = _rare_clearings(facts, optimizer, steps, place)
+        if rare:
+            yield _rarely(rare, optimizer, steps, len(kept))
+            continue
         yield Finding(
             place=place,
             sentence=Said(
@@ -41,6 +48,47 @@ def _in_steps(facts: Facts) -> Iterator[Finding]:
             ),
             mend=_mend(optimizer),
         )
+
+
+def _rare_clearings(
+    facts: Facts, optimizer: OptimizerFacts, steps: list[Stepped], backward: Place | None
+) -> list[Cleared]:
+    """Return the clearings, all of one line, that this optimizer's updates have too few of; empty if there are none.
+
+    One that came before the first update belongs to it only if it stands in the function of the backward.
+    """
+    found = [
+        one
+        for one in facts.of(Cleared)
+        if one.place is not None
+        and one.serial < steps[-1].serial
+        and (one.optimizer == optimizer.number or optimizer.parameters <= one.parameters)
+    ]
+    during = [one for one in found if one.serial > steps[0].serial]
+    beside = [one for one in found if one.place and backward and one.place.function == backward.function]
+    places = {one.place for one in during or beside}
+    if len(places) != 1 or len(during) >= _RARELY * len(steps):
+        return []
+    return [one for one in found if one.place in places]
+
+
+def _rarely(clearings: list[Cleared], optimizer: OptimizerFacts, steps: list[Stepped], kept: int) -> Finding:
+    updates, times = len(steps) + 1, len(clearings)
+    often = "once" if times == 1 else f"{times} times"
+    return Finding(
+        place=clearings[-1].place,
+        sentence=Said(
+            f"여기의 `zero_grad()`를 업데이트 {updates}번 동안 {times}번만 불러서, {optimizer.kind}의 업데이트에 "
+            "앞에서 이미 쓴 그레이디언트가 다시 들어가요.",
+            f"zero_grad() ran here {often} in {updates} updates, so updates of {optimizer.kind} repeat the "
+            "gradients that earlier ones have used already.",
+        ),
+        evidence=Said(
+            f"업데이트 {len(steps)}번 가운데 {kept}번에 앞의 그레이디언트가 남아 있었어요.",
+            f"In {kept} of {len(steps)} updates the previous gradients were still there.",
+        ),
+        mend=_mend(optimizer),
+    )
 
 
 def _mend(optimizer: OptimizerFacts) -> Said:
@@ -123,7 +171,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="missing-zero-grad",
     severity="bug",
-    title=Said("그레이디언트를 지우지 않았어요", "Gradients are never cleared"),
+    title=Said("그레이디언트를 지우지 않았어요", "Gradients are not cleared"),
     lesson="01_five_line_step/1_five_lines",
     find=_find,
 )

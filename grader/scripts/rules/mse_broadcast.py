@@ -12,6 +12,12 @@ from grader.scripts.places import Place
 from grader.scripts.rules import _reading
 
 _FEWEST = 3
+_LOOKED_AT = 4
+"""Backwards of a line whose graph was read for other functions than squares (`observers/updates.py`)."""
+_TURNING = (
+    *("T", "mT", "t", "transpose", "permute", "unsqueeze", "expand", "repeat", "view", "reshape"),
+    *("broadcast_to", "meshgrid", "outer", "cdist"),
+)
 _ELEMENTWISE = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 
 
@@ -35,24 +41,78 @@ def _by_hand(facts: Facts) -> Iterator[Finding]:
         if len(grown) < _FEWEST or len(grown) < len(these):
             continue
         shape, whole = grown[0]
-        line = _difference(place)
-        yield Finding(
-            place=line or place,
-            sentence=Said(
-                f"직접 쓴 손실에서 예측 {shape}과 정답의 모양이 달라 차이가 {whole}로 브로드캐스트돼요. "
-                "예측마다 모든 정답과 비교하니, 모델은 정답의 평균만 배워요.",
-                f"In this hand-written loss predictions {shape} and targets of another shape are broadcast to {whole}: "
-                "every prediction is compared with every target, and the model learns only their mean.",
-            ),
-            evidence=Said(
-                f"`backward()` {len(these)}번 모두 손실의 차이가 {whole} 꼴이었어요.",
-                f"The difference had the shape {whole} in all {len(these)} backward passes.",
-            ),
-            mend=Said(
-                "둘의 모양을 맞추세요: `pred.squeeze(-1)` 또는 `target.unsqueeze(-1)`.",
-                "Give both one shape: `pred.squeeze(-1)` or `target.unsqueeze(-1)`.",
-            ),
-        )
+        yield _told(_difference(place) or place, shape, whole, len(these))
+
+
+def _told(place: Place | None, shape: tuple[int, ...], whole: tuple[int, ...], count: int) -> Finding:
+    return Finding(
+        place=place,
+        sentence=Said(
+            f"직접 쓴 손실에서 예측 {shape}과 정답의 모양이 달라 차이가 {whole}로 브로드캐스트돼요. "
+            "예측마다 모든 정답과 비교하니, 모델은 정답의 평균만 배워요.",
+            f"In this hand-written loss predictions {shape} and targets of another shape are broadcast to {whole}: "
+            "every prediction is compared with every target, and the model learns only their mean.",
+        ),
+        evidence=Said(
+            f"그래프를 읽은 `backward()` {count}번 모두 손실의 차이가 {whole} 꼴이었어요.",
+            f"The difference had the shape {whole} in all {count} backward passes whose graph was read.",
+        ),
+        mend=Said(
+            "둘의 모양을 맞추세요: `pred.squeeze(-1)` 또는 `target.unsqueeze(-1)`.",
+            "Give both one shape: `pred.squeeze(-1)` or `target.unsqueeze(-1)`.",
+        ),
+    )
+
+
+def _by_entries(facts: Facts) -> Iterator[Finding]:
+    """Find losses that take another function of each difference, in which a model's output met all targets."""
+    backwards = list(facts.of(BackwardRan))
+    for place in dict.fromkeys(one.place for one in backwards):
+        looked_at = [one for one in backwards if one.place == place][:_LOOKED_AT]
+        grown = [spread for one in looked_at if (spread := one.spread_entries) and _is_square(*spread)]
+        if place is None or len(grown) < _FEWEST or len(grown) < len(looked_at):
+            continue
+        made = _loss_statement(place)
+        if made is None or any(one.spread for one in looked_at) or _pairs(place.file, made):
+            continue
+        shape, whole = grown[0]
+        yield _told(_reading.at(place.file, made, place.function), shape, whole, len(looked_at))
+
+
+def _loss_statement(place: Place) -> ast.stmt | None:
+    """Return the last assignment, above a `backward`, of the name that it is called of."""
+    for expression in _reading.around(place, ast.Expr)[:1]:
+        for call in _reading.calls(expression, "backward"):
+            root = call.func.value if isinstance(call.func, ast.Attribute) else None
+            if isinstance(root, ast.Call) and root.args:
+                root = root.args[0]  # scaler.scale(loss).backward()
+            made = _reading.assigned_line(place, root.id) if isinstance(root, ast.Name) else None
+            found = _reading.around(made, ast.Assign) if made is not None else []
+            return next((one for one in found if isinstance(one, ast.Assign)), None)
+    return None
+
+
+def _pairs(file: str, statement: ast.stmt) -> bool:
+    """Return True if a statement, or a function that it calls, turns axes: pairs may be meant."""
+    names = {_reading.called(one) for one in ast.walk(statement)}
+    functions = [
+        one
+        for one in _reading.nodes(file, ast.FunctionDef, ast.ClassDef)
+        if isinstance(one, ast.FunctionDef | ast.ClassDef)
+        if one.name in names or (one.name in ("forward", "__call__") and _takes_two(one))
+    ]
+    return any(_turns(one) for one in ast.walk(ast.Module([statement, *functions], [])))
+
+
+def _takes_two(method: ast.FunctionDef | ast.ClassDef) -> bool:
+    """Return True for a method of two values, as a loss module's."""
+    return isinstance(method, ast.FunctionDef) and len(method.args.args) > 2
+
+
+def _turns(node: ast.AST) -> bool:
+    if isinstance(node, ast.Subscript):
+        return any(isinstance(one, ast.Constant) and one.value is None for one in ast.walk(node.slice))
+    return isinstance(node, ast.Attribute) and node.attr in _TURNING
 
 
 def _is_square(shape: tuple[int, ...], whole: tuple[int, ...]) -> bool:
@@ -85,6 +145,7 @@ def _subtracts(node: ast.AST) -> bool:
 def _find(facts: Facts) -> Iterator[Finding]:
     yield from _in_functions(facts)
     yield from _by_hand(facts)
+    yield from _by_entries(facts)
 
 
 def _in_functions(facts: Facts) -> Iterator[Finding]:

@@ -1,12 +1,13 @@
-"""A penalty on the weights is computed from values without a graph: it is added to the loss and teaches nothing."""
+"""A penalty is computed from values without a graph, of weights or gradients: added to the loss it teaches nothing."""
 
 import ast
 from collections.abc import Iterator
 
-from grader.scripts.facts import BackwardRan, Facts
+from grader.scripts.facts import BackwardRan, Facts, GradientTaken
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
+from grader.scripts.rules._gradient_terms import is_penalty
 
 _FEWEST = 3
 _CUT = ("detach", "item")
@@ -55,6 +56,47 @@ def _is_added(value: ast.AST, name: str) -> bool:
 
 
 def _find(facts: Facts) -> Iterator[Finding]:
+    yield from _of_weights(facts)
+    yield from _of_gradients(facts)
+
+
+def _of_gradients(facts: Facts) -> Iterator[Finding]:
+    """Find gradients that were taken without `create_graph` and are added to the loss of the next backward."""
+    used: dict[tuple[Place, Place], int] = {}
+    taken: dict[Place, bool] = {}
+    for event in facts.events:
+        if isinstance(event, GradientTaken) and event.place is not None:
+            taken[event.place] = event.create_graph
+        elif isinstance(event, BackwardRan):
+            for place, graph in taken.items():
+                if event.place is not None and event.flat_terms and not graph:
+                    used[place, event.place] = used.get((place, event.place), 0) + 1
+            taken = {}
+    for (place, backward), count in used.items():
+        if count < _FEWEST or not is_penalty(place, backward):
+            continue
+        yield Finding(
+            place=place,
+            sentence=Said(
+                "`autograd.grad`에 `create_graph=True`가 없어서 여기서 구한 그레이디언트에는 그래프가 없어요. 이것으로 "
+                "만든 규제 항은 손실에 더한 상수라서 아무것도 가르치지 못해요.",
+                "autograd.grad without create_graph=True gives gradients that have no graph, so the penalty made of "
+                "them is a constant in the loss and teaches nothing.",
+            ),
+            evidence=Said(
+                f"이 줄 다음의 `backward()` {count}번에서, 손실의 합에 그래프가 없는 항이 있었어요. 읽어 보니 여기서 "
+                f"구한 그레이디언트를 {backward.line}번째 줄의 손실에 더해요.",
+                f"In {count} backward passes after this line, a summand of the loss had no graph. From reading: these "
+                f"gradients are added to the loss of line {backward.line}.",
+            ),
+            mend=Said(
+                "`create_graph=True`를 넣으세요.",
+                "Pass `create_graph=True`.",
+            ),
+        )
+
+
+def _of_weights(facts: Facts) -> Iterator[Finding]:
     backwards = list(facts.of(BackwardRan))
     for place in dict.fromkeys(one.place for one in backwards):
         if place is None:
