@@ -34,9 +34,12 @@ def as_plain_fact(value: Any) -> Fact:
 def type_name(value: Any) -> str:
     """Return the name of a value's type (`float`, `int`, `Tensor` …).
 
-    NumPy's float64 counts as `float`, of which it is a subclass; a bool counts as `bool`, not as `int`.
+    NumPy's float64 counts as `float` and a `defaultdict` as `dict`, of which they are subclasses; a bool, NumPy's too,
+    counts as `bool`, not as `int`.
     """
-    for cls in (bool, int, float, Tensor):
+    if isinstance(value, np.bool_):
+        return "bool"
+    for cls in (bool, int, float, Tensor, dict):
         if isinstance(value, cls):
             return cls.__name__
     return type(value).__name__

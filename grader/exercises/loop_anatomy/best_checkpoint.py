@@ -402,7 +402,9 @@ def _record_content(
             recorder.fact(f"{name}: 파일", outcome)
             recorder.fact(f"{name}: score", as_fact(content.get("score")))
             if not allowed_classes:
-                recorder.fact(f"{name}: config", as_fact(content.get("config")))
+                saved = content.get("config")
+                plain = dict(saved) if isinstance(saved, dict) else saved  # an OrderedDict is a dict, too
+                recorder.fact(f"{name}: config", as_fact(plain))
 
 
 # ---- a crash while saving ------------------------------------------------------------------------

