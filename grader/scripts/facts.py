@@ -167,7 +167,7 @@ class BackwardRan(Event):
     divisor: float | None = None  # the number by which the root was divided last
     spread: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     """A difference that a broadcast made larger, right behind the root: shape of its prediction, and its own."""
-    spread_entries: tuple[tuple[int, ...], tuple[int, ...]] | None = None  # behind other functions than squares
+    spread_entries: tuple[tuple[int, ...], tuple[int, ...]] | None = None  # not of squares
     flat_terms: int = 0  # summands of the root that have no graph, numbers among them
     callers: tuple[Place, ...] = ()
     """The learner's lines that led to it, innermost first."""
