@@ -7,7 +7,7 @@ known mistake is *seen* in an array if its program gives the learner's numbers t
 as evidence: `_Evidence.suffices`, which arrays can be evidence: `_tells_much`.
 
 Example (`test_a_mistake_is_seen_beside_an_unknown_one`): a learner's `ema_update_` averages the buffers, which is
-known, and multiplies the model's own parameters, which is not. `theta` agrees with no known mistake. The arrays of the
+known, and adds a constant to the weights, which is not. `theta` agrees with no known mistake. The arrays of the
 buffers agree with `averages-buffers`, whose program changes no other array in which the learner is right.
 """
 

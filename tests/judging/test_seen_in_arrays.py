@@ -19,7 +19,7 @@ from grader.observe.program import load_program
 from grader.observe.trace import Trace
 from tests.sample_programs import sample, samples
 
-SHRINKS_THE_MODEL = """\
+ADDS_A_CONSTANT = """\
 import torch
 from torch import nn
 
@@ -28,7 +28,7 @@ def ema_update_(ema: nn.Module, model: nn.Module, decay: float, step: int) -> fl
     d = min(decay, (1 + step) / (10 + step))
     with torch.no_grad():
         for average, current in zip(ema.parameters(), model.parameters()):
-            average.mul_(d).add_(current.mul_(1 - d))
+            average.mul_(d).add_(current, alpha=1 - d).add_(0.01)
         for old, new in zip(ema.buffers(), model.buffers()):
             BUFFERS
     return d
@@ -58,7 +58,7 @@ def told(exercise_name: str, text: str) -> Feedback:
 
 
 def test_a_mistake_is_seen_beside_an_unknown_one() -> None:
-    feedback = told("ema_update_", SHRINKS_THE_MODEL.replace("BUFFERS", AVERAGED))
+    feedback = told("ema_update_", ADDS_A_CONSTANT.replace("BUFFERS", AVERAGED))
     assert feedback.mistake_ids == ["averages-buffers"]
     assert not feedback.diagnosis.explains_all
     # What the unknown mistake spoils is not shown as what this one does.
@@ -69,7 +69,7 @@ def test_a_mistake_is_seen_beside_an_unknown_one() -> None:
 
 
 def test_right_arrays_name_nothing() -> None:
-    feedback = told("ema_update_", SHRINKS_THE_MODEL.replace("BUFFERS", COPIED))
+    feedback = told("ema_update_", ADDS_A_CONSTANT.replace("BUFFERS", COPIED))
     assert not feedback.mistake_ids
 
 
@@ -88,7 +88,7 @@ def test_an_array_that_two_mistakes_give_names_neither() -> None:
 def test_a_mistake_that_the_runs_speak_against_is_not_seen() -> None:
     """One changed number in an array of the learner's is enough to speak against the mistake."""
     exercise, reference = load_course().exercise("ema_update_"), cached_reference("ema_update_", SEED)
-    trace = played("ema_update_", SHRINKS_THE_MODEL.replace("BUFFERS", AVERAGED))
+    trace = played("ema_update_", ADDS_A_CONSTANT.replace("BUFFERS", AVERAGED))
     buffers = trace.runs["buffers"].arrays
     name = next(name for name in buffers if name.startswith("버퍼") and buffers[name].dtype.kind == "f")
     buffers[name] = np.asarray(reference.solution_run("buffers").arrays[name])

@@ -11,6 +11,7 @@ import ast
 from grader.judging.repair.definition_text import Statement
 from grader.judging.repair.edit_drafts import Kind
 from grader.judging.repair.edit_material import is_quotient
+from grader.judging.variables import variable_name
 
 
 def kind_of(old: ast.expr, new: ast.expr, statement: Statement) -> Kind:
@@ -29,7 +30,7 @@ def kind_of(old: ast.expr, new: ast.expr, statement: Statement) -> Kind:
         kind = "sign"
     elif isinstance(old, ast.Constant) and isinstance(new, ast.Constant):
         kind = "value"
-    elif isinstance(old, ast.Name) and isinstance(new, ast.Name):
+    elif variable_name(old) is not None and variable_name(new) is not None:
         kind = "name"
     else:
         kind = _kind_of_calculation(old, new, statement) or _kind_of_position(old, new, statement)

@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeGuard
 
 from grader.judging.repair.definition_text import DefinitionText
 from grader.judging.repair.translated_solution import TranslatedSolution
+from grader.judging.variables import variables_in
 from grader.submission.syntax import assignments_of_names, own_parts
 
 # Every item of these lists is tried in every place where it fits, so the lists are kept short.
@@ -158,20 +159,37 @@ class EditMaterial:
         ]
         return sorted(found)[:_MAX_SIMILAR_NAMES]
 
+    def is_attribute_only(self, name: ast.Name) -> bool:
+        """Return True if the class stores `self.x` for the name `x`, and no function around the name has an `x`."""
+        is_stored = (
+            isinstance(self._definition.node, ast.ClassDef) and f"self.{name.id}" in self._variables_set
+        )
+        functions = self._inner_functions_around(name)
+        return is_stored and all(name.id not in variables_in(function) for function in functions)
+
     def _inner_parameters_around(self, name: ast.Name) -> set[str]:
         """Return the positional parameters of the inner functions and methods that the node `name` stands in."""
-        around = [
+        around = self._inner_functions_around(name)
+        return {argument.arg for function in around for argument in function.args.args}
+
+    def _inner_functions_around(self, name: ast.Name) -> list[ast.FunctionDef]:
+        """Return the inner functions and methods that the node `name` stands in."""
+        return [
             function
             for function in self._inner_functions
             if function.lineno <= name.lineno <= (function.end_lineno or 0)
         ]
-        return {argument.arg for function in around for argument in function.args.args}
 
     @cached_property
     def _inner_functions(self) -> list[ast.FunctionDef]:
         """Functions inside the definition, methods among them."""
         node = self._definition.node
         return [inner for inner in ast.walk(node) if isinstance(inner, ast.FunctionDef) and inner is not node]
+
+    @cached_property
+    def _variables_set(self) -> set[str]:
+        """All variables that the definition sets, attributes such as `self.x` included."""
+        return variables_in(self._definition.node)
 
     @cached_property
     def _variables(self) -> set[str]:

@@ -17,12 +17,12 @@ value in `_whole_value_edits`; what comes from the solution gets its kind from `
 """
 
 import ast
-import copy
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from grader.judging.repair.definition_text import DefinitionText, Statement
+from grader.judging.repair.differing_pairs import COMPREHENSION, differing_pairs, is_same
 from grader.judging.repair.edit_drafts import Draft, Kind
 from grader.judging.repair.edit_kinds import kind_of, kind_of_rewrite
 from grader.judging.repair.edit_material import EditMaterial, is_quotient
@@ -53,7 +53,7 @@ _COST_PER_NODE = 0.04
 """Added cost for each node of the new expression's syntax tree, so that the smaller of two changes is tried first. Of a
 larger expression that the solution has around the same one, only the nodes that are expressions count."""
 _COST_PER_PAIR = 0.25
-"""Added cost for each differing pair of expressions before this one (`_differing_pairs`)."""
+"""Added cost for each differing pair of expressions before this one (`differing_pairs`)."""
 _COST_PER_VERSION = 1.0
 """Added cost for each version of the solution's statement before this one."""
 _ASSIGNMENT_BONUS = 0.05
@@ -91,10 +91,12 @@ _ADDING_COST = 0.6
 _LOST_SUM_BONUS = 1.6
 """Subtracted instead, if each round overwrites the value of the round before, which nothing in the loop reads."""
 
-_NO_PARENTHESES_NEEDED = ast.Name | ast.Attribute | ast.Constant | ast.Call | ast.Subscript
-"""Expressions that need no parentheses inside another expression."""
-_COMPREHENSION = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-"""Expressions with a `for` inside."""
+_COLLECTION = ast.Tuple | ast.List | ast.Set | ast.Dict | COMPREHENSION
+"""Expressions that `ast.unparse` puts in brackets; a tuple and a generator, in parentheses."""
+_NO_PARENTHESES_NEEDED = (
+    ast.Name | ast.Attribute | ast.Constant | ast.JoinedStr | ast.Call | ast.Subscript | _COLLECTION
+)
+"""Expressions that need no more parentheses inside another expression."""
 _METHODS_ABOUT_A_VALUE = ("backward", "append", "add_", "sub_", "mul_")
 """Methods whose first argument is the value that the statement is about; of `backward()` without one, the receiver."""
 _RETURNS_PLAIN_NUMBERS = re.compile(r"float|int|len|.*\.(item|tolist)", re.DOTALL)
@@ -130,7 +132,7 @@ def expression_drafts(definition: DefinitionText, solution: TranslatedSolution) 
 
 def _is_same_simple_statement(one: ast.stmt, other: ast.stmt) -> bool:
     """Return True if two simple statements are equal; always False for a compound one."""
-    return not is_compound(other) and _is_same(one, other)
+    return not is_compound(other) and is_same(one, other)
 
 
 class _Expression(NamedTuple):
@@ -164,7 +166,7 @@ def _from_translated(
     expression as its value. In the place of a simple statement, also yield `translated` as a whole.
     """
     for version_index, version in enumerate(translated.versions):
-        for pair_index, (old, new) in enumerate(_differing_pairs(statement.node, version)):
+        for pair_index, (old, new) in enumerate(differing_pairs(statement.node, version)):
             size = sum(1 for _ in ast.walk(new))
             cost = _DIFFERENCE_COST + _COST_PER_PAIR * pair_index + _COST_PER_NODE * size
             cost += _COST_PER_VERSION * version_index
@@ -204,109 +206,13 @@ def _enclosing_in_solution(
 ) -> Iterator[EnclosingExpression]:
     """Yield the larger expressions that the solution has around an expression equal to `node`.
 
-    Those that the statement has already are left out: `loss.item()` would become `loss.item().item()`.
+    Those that the statement has already are left out: `loss_fn(out, yb).item()` would become `….item().item()`.
     """
     if not isinstance(node, ast.BinOp | ast.Call):
         return
     if found := solution.enclosing_expressions.get(ast.dump(node), ()):
         written = {ast.dump(n) for part in own_parts(statement.node) for n in ast.walk(part)}
         yield from (enclosing for enclosing in found if ast.dump(enclosing.expression) not in written)
-
-
-class _DifferingPair(NamedTuple):
-    """An expression of the learner's, and the one that the solution has in its place."""
-
-    old: ast.expr
-    new: ast.expr
-
-
-def _differing_pairs(old: ast.AST, new: ast.AST) -> Iterator[_DifferingPair]:
-    """Yield pairs of expressions in which the learner's tree and the solution's differ, each after the pairs inside it.
-
-    For `loss / n` and `loss / len(xb)` these are (`n`, `len(xb)`) and the two quotients. A plain and a dotted name that
-    end alike count as equal, and keyword arguments are compared by name; f-strings are not compared.
-    """
-    if _is_same(old, new) or _end_in_same_name(old, new) or isinstance(old, ast.JoinedStr):
-        return
-    for old_part, new_part in _parts_to_compare(old, new):
-        yield from _differing_pairs(old_part, new_part)
-    if isinstance(old, ast.expr) and isinstance(new, ast.expr):
-        yield _DifferingPair(old, new)
-
-
-def _parts_to_compare(old: ast.AST, new: ast.AST) -> list[tuple[ast.AST, ast.AST]]:
-    """Return the parts of two trees in pairs that may mean the same."""
-    old_children, new_children = _children(old), _children(new)
-    if isinstance(old, ast.Call) and isinstance(new, ast.Call) and len(old.args) == len(new.args):
-        return [(old.func, new.func), *_arguments_of_both(old, new)]
-    if type(old) is type(new) and len(old_children) == len(new_children):
-        return list(zip(old_children, new_children, strict=True))
-    if isinstance(old, ast.stmt) and isinstance(new, ast.stmt):
-        old_value, new_value = getattr(old, "value", None), getattr(new, "value", None)
-        if isinstance(old_value, ast.AST) and isinstance(new_value, ast.AST):
-            return [(old_value, new_value)]
-        return []
-    if isinstance(old, _COMPREHENSION) and isinstance(new, _COMPREHENSION):
-        # A list and a dict are not the same, but may be made from the same things.
-        return list(zip(_clause_expressions(old), _clause_expressions(new), strict=False))
-    # `old` may be something like `new` with more around it, as `float(a * b)` for `a * c`
-    alike = [child for child in old_children if type(child) is type(new)]
-    return [(child, new) for child in alike if 0 < len(new_children) == len(_children(child))]
-
-
-def _is_same(old: ast.AST, new: ast.AST) -> bool:
-    """Return True if two trees are equal, whatever the order of keyword arguments."""
-    return ast.dump(_with_sorted_keywords(old)) == ast.dump(_with_sorted_keywords(new))
-
-
-def _with_sorted_keywords(node: ast.AST) -> ast.AST:
-    """Return the tree, or a copy of it, with the keyword arguments of each call sorted by name."""
-    if not any(isinstance(call, ast.Call) and len(call.keywords) > 1 for call in ast.walk(node)):
-        return node
-    node = copy.deepcopy(node)
-    for call in ast.walk(node):
-        if isinstance(call, ast.Call):
-            call.keywords.sort(key=lambda keyword: keyword.arg or "")  # `**options` has no name
-    return node
-
-
-def _arguments_of_both(old: ast.Call, new: ast.Call) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Yield the arguments of two calls in pairs, by position or by name; without those that only one call has."""
-    yield from zip(old.args, new.args, strict=True)
-    values = {keyword.arg: keyword.value for keyword in new.keywords}
-    for keyword in old.keywords:
-        if keyword.arg in values:
-            yield keyword.value, values[keyword.arg]
-
-
-def _end_in_same_name(old: ast.AST, new: ast.AST) -> bool:
-    """Return True for a plain and a dotted name that end alike: `clip_grad_norm_`, `torch.nn.utils.clip_grad_norm_`."""
-    if isinstance(old, ast.Name) and isinstance(new, ast.Attribute):
-        return old.id == new.attr
-    return isinstance(old, ast.Attribute) and isinstance(new, ast.Name) and old.attr == new.id
-
-
-def _children(node: ast.AST) -> list[ast.AST]:
-    """Return the nodes to compare directly inside a node: expressions, parameters, and the items of a `with`.
-
-    Keyword arguments, and the clauses `for … in … if …`, count as the expressions in them; parameters count as their
-    default values. A compound statement's body is left out, and so are operators: if they differ, the node around them
-    is what differs.
-    """
-    if isinstance(node, ast.stmt):
-        return [n for n in own_parts(node) if isinstance(n, ast.expr | ast.withitem | ast.arguments)]
-    found = []
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.keyword | ast.comprehension):
-            found += _children(child)
-        elif isinstance(child, ast.expr | ast.arguments):
-            found.append(child)
-    return found
-
-
-def _clause_expressions(node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> list[ast.AST]:
-    """Return the targets, iterables and conditions of a comprehension, without what it makes of them."""
-    return [part for generator in node.generators for part in _children(generator)]
 
 
 # ---- around a whole value --------------------------------------------------------------------------
@@ -317,7 +223,8 @@ def _whole_value_edits(
 ) -> Iterator[Draft]:
     """Yield edits of a statement's value as a whole: called, divided, multiplied, detached or made a number.
 
-    Also yield the condition of an `if` or `assert` negated, and other assignments (`_other_assignment`).
+    Also yield the condition of an `if` or `assert` negated, unless `mutations` do, and other assignments
+    (`_other_assignment`).
 
     Args:
         definition: the learner's function or class.
@@ -334,11 +241,18 @@ def _whole_value_edits(
             yield from _quotients_and_products(definition, node, value, material, slip_cost)
             yield from _as_number_or_detached(definition, node, value, slip_cost)
     test = getattr(node, "test", None)
-    if isinstance(test, ast.expr) and not isinstance(node, ast.While):
+    if isinstance(test, ast.expr) and not isinstance(node, ast.While) and not _is_negated_by_mutation(test):
         yield _replacement_draft(
             definition, test, ast.UnaryOp(ast.Not(), test), slip_cost + _NEGATION_COST, "condition"
         )
     yield from _other_assignment(definition, statement, slip_cost)
+
+
+def _is_negated_by_mutation(test: ast.expr) -> bool:
+    """Return True if the opposite of a condition is among its `mutations`: `z` for `not z`, `a >= b` for `a < b`."""
+    if isinstance(test, ast.UnaryOp):
+        return isinstance(test.op, ast.Not)
+    return isinstance(test, ast.Compare) and len(test.ops) == 1
 
 
 def _whole_values(node: ast.stmt) -> list[ast.expr]:
@@ -455,7 +369,13 @@ def _replacement_draft(
 ) -> Draft:
     """Return a draft that puts `new` in the place of `old`, in parentheses where they may be needed."""
     text = ast.unparse(new)
-    if not isinstance(new, _NO_PARENTHESES_NEEDED) and not _is_delimited(definition, old):
+    before = definition.text_before(old)
+    if isinstance(old, ast.GeneratorExp) and re.search(r"[\w)\]]$", before):
+        # The only argument of a call, as in `sum(x for x in xs)`: it is parsed with the parentheses of the call.
+        text = text if isinstance(new, ast.GeneratorExp) else f"({text})"
+    elif isinstance(new, ast.Tuple) and re.search(r"\bfor\s*$", before):
+        text = text.removeprefix("(").removesuffix(")")
+    elif not isinstance(new, _NO_PARENTHESES_NEEDED) and not _is_delimited(definition, old):
         text = f"({text})"
     change = definition.replacement(old, text)
     return Draft(cost, kind, change.start, change.end, change.lines, old.lineno)

@@ -192,7 +192,13 @@ def _other_constants(node: ast.Constant, material: EditMaterial) -> Iterator[Mut
 
 
 def _other_names(node: ast.Name, material: EditMaterial) -> Iterator[Mutation]:
-    """Yield `n + 1` and `n - 1` if `n` looks like a number, and names that resemble `n` or are used like it."""
+    """Yield `self.n`, `n + 1` and `n - 1`, and names that resemble `n` or are used like it.
+
+    `self.n` is yielded only where there is no plain `n` (`EditMaterial.is_attribute_only`), `n + 1` and `n - 1` only if
+    `n` looks like a number.
+    """
+    if material.is_attribute_only(node):
+        yield Mutation(-2.0, "name", ast.Attribute(ast.Name("self", ast.Load()), node.id, ast.Load()))
     if node.id in material.numeric_names:
         one_more = ast.BinOp(ast.Name(node.id, ast.Load()), ast.Add(), ast.Constant(1))
         yield Mutation(0.6, "off-by-one", one_more)

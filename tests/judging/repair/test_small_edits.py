@@ -415,3 +415,84 @@ def test_a_slip_of_the_operator_is_told_as_such_in_a_division_too() -> None:
     source = "def f(x, n):\n    return x / n\n"
     assert kind_of(source, source, "return x * n") == "operator"
     assert kind_of(source, source, "return n / x") == "divisor"
+
+
+SELF = """class f:
+    def __init__(self, k, items):
+        self.k, self.items = k, items
+
+    def total(self, xs):
+        y = self.k
+        if self.k:
+            y = 0
+        for x in self.items:
+            y += x
+        return y
+"""
+
+
+@pytest.mark.parametrize("right", ["if self.k:", "for x in self.items:", "y = self.k"])
+def test_a_forgotten_self_is_tried_at_once(right: str) -> None:
+    edits = tried(SELF.replace(right, right.replace("self.", "")), SELF)
+    assert position(edits, right) < 3
+    assert edits[position(edits, right)].kind == "name"
+
+
+@pytest.mark.parametrize("right", ["if self.k:", "for x in self.items:", "y = self.k"])
+def test_a_forgotten_self_is_a_slip_without_a_counterpart(right: str) -> None:
+    source = SELF.replace(right, right.replace("self.", ""))
+    edits = tried(source, "class f:\n    def total(self, xs):\n        return sum(xs)\n")
+    assert position(edits, right) < 12
+
+
+def test_a_parameter_named_like_an_attribute_may_be_meant_as_it_stands() -> None:
+    edits = tried(SELF, SELF)
+    assert all("self.k, self.items = self.k" not in edit.program for edit in edits[:EARLY])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("for xb in loader:", "for xb, yb in loader:"),
+        ("for xb, zb, yb in loader:", "for xb, yb in loader:"),
+        ("losses = loader + 1", "losses = [1, 2] + 1"),
+        ("losses = loader + 1", "losses = {1: 2} + 1"),
+        ("losses = loader + 1", "losses = [x for x in loader] + 1"),
+        ("losses = loader + 1", "losses = {x for x in loader} + 1"),
+        ("losses = loader + 1", "losses = (1, 2) + 1"),
+        ("losses = loader + 1", "losses = f'{loader}' + 1"),
+        ("losses = sum((x for x in loader))", "losses = sum([x for x in loader])"),
+    ],
+)
+def test_what_needs_no_parentheses_gets_none(wrong: str, right: str) -> None:
+    rest = "        pass\n" if right.startswith("for") else "    return losses\n"
+    source = f"def f(loader):\n    {wrong}\n{rest}"
+    edits = tried(source, source.replace(wrong, right))
+    assert any(edit.new == (f"    {right}",) and edit.old == (f"    {wrong}",) for edit in edits[:EARLY])
+    assert all("((xb" not in edit.program for edit in edits)
+
+
+def test_the_argument_of_a_call_keeps_the_parentheses_of_the_call() -> None:
+    source = "def f(xs):\n    return sum(x for x in xs) / 2\n"
+    edits = tried(source, source.replace("(x for x in xs)", "([x for x in xs])"))
+    assert position(edits, "return sum([x for x in xs]) / 2") < EARLY
+    assert all("sum[" not in edit.program and "sumxs" not in edit.program for edit in edits)
+
+
+@pytest.mark.parametrize("condition", ["not z", "a < b", "a >= b", "a == b", "z is None", "z in a"])
+def test_no_condition_is_tried_in_two_spellings(condition: str) -> None:
+    source = f"def f(a, b, z):\n    if {condition}:\n        return 1\n"
+    edits = tried(source, source)
+    assert all(f"not {condition}" not in edit.program for edit in edits)
+    assert any(
+        edit.old == (f"    if {condition}:",) and edit.kind in ("compare", "condition") for edit in edits
+    )
+
+
+@pytest.mark.parametrize("condition", ["z", "a < z < b", "a and b"])
+def test_a_condition_is_negated(condition: str) -> None:
+    source = f"def f(a, b, z):\n    if {condition}:\n        return 1\n"
+    edits = tried(source, source)
+    assert any(
+        line in edit.program for edit in edits for line in (f"if not {condition}:", f"if not ({condition}):")
+    )
