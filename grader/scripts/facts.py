@@ -167,14 +167,11 @@ class BackwardRan(Event):
     divisor: float | None = None  # the number by which the root was divided last
     spread: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     """A difference that a broadcast made larger, right behind the root: shape of its prediction, and its own."""
-    spread_entries: tuple[tuple[int, ...], tuple[int, ...]] | None = None
-    """The same behind other functions of its entries than squares; of the first backwards of a line only."""
-    flat_terms: int = 0
-    """Summands of the root that have no graph, numbers among them."""
+    spread_entries: tuple[tuple[int, ...], tuple[int, ...]] | None = None  # not of squares
+    flat_terms: int = 0  # summands of the root that have no graph, numbers among them
     callers: tuple[Place, ...] = ()
     """The learner's lines that led to it, innermost first."""
-    summed: tuple[int, ...] = ()
-    """Shape of what the root is a sum of; empty if its last operation is something else."""
+    summed: tuple[int, ...] = ()  # shape of what the root is a sum of; empty if something else made it
     left: frozenset[int] = frozenset()
     """Parameters without an optimizer that were changed since the last backward, and whose gradient still lay there."""
     pulls_baseline: bool = False
