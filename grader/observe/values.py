@@ -34,12 +34,12 @@ def as_plain_fact(value: Any) -> Fact:
 def type_name(value: Any) -> str:
     """Return the name of a value's type (`float`, `int`, `Tensor` …).
 
-    NumPy's float64 counts as `float` and a `defaultdict` as `dict`, of which they are subclasses; a bool, NumPy's too,
-    counts as `bool`, not as `int`.
+    Instances of subclasses count as these: NumPy's float64 as `float`, a `defaultdict` as `dict`, a named tuple as
+    `tuple`. A bool, NumPy's too, counts as `bool`, not as `int`.
     """
     if isinstance(value, np.bool_):
         return "bool"
-    for cls in (bool, int, float, Tensor, dict):
+    for cls in (bool, int, float, Tensor, dict, tuple):
         if isinstance(value, cls):
             return cls.__name__
     return type(value).__name__

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.graph import Node
 
 from grader.observe.play import Env
 
@@ -24,9 +25,9 @@ inside each other for a node (a generator, for example), and Python raises Recur
 """
 _NODES = 3 * _DIAMONDS + 2
 """Number of nodes: three new ones for each diamond, which begins where the one before ends, and two at the ends."""
-_QUESTIONS_PER_NODE = 40
-"""Accesses to `next_functions` that are answered, on average over the nodes; plenty for a walk that remembers visited
-nodes and asks each node once or a few times."""
+_QUESTIONS_PER_NODE = 200
+"""Accesses to `next_functions` that are answered, on average over the nodes. A walk that remembers visited nodes asks
+each once or a few times; one that goes over all nodes until it finds no more, once for each step of the path."""
 MAX_QUESTIONS = _QUESTIONS_PER_NODE * _NODES
 """Accesses that are answered in the whole graph; a walk that forgets visited nodes would make about
 `2 ** (_DIAMONDS + 2)`."""
@@ -63,10 +64,18 @@ class _Node:
         self._questions.asked += 1
         return self._next if self._questions.asked <= MAX_QUESTIONS else ()
 
+    def __repr__(self) -> str:
+        """Return what autograd's nodes print: `<SinBackward0 object at 0x7f…>`."""
+        return f"<{type(self).__name__} object at {id(self):#x}>"
+
     def name(self) -> str:
         """Return the name that `grad_fn.name()` gives for such a node: with a C++ namespace for `AccumulateGrad`."""
         class_name = type(self).__name__
         return f"torch::autograd::{class_name}" if class_name == "AccumulateGrad" else class_name
+
+
+# So that `isinstance(node, torch.autograd.graph.Node)` is true of the stand-in, too.
+Node.register(_Node)
 
 
 class _Loss(Tensor):

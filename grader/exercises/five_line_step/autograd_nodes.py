@@ -83,10 +83,10 @@ def _branching_graph(env: Env) -> Tensor:
 
 
 def _deep_graph(env: Env) -> Tensor:
-    """Return a loss at the end of a chain of some 360 nodes."""
+    """Return a loss at the end of a chain of some 225 nodes."""
     x: Tensor = _make_leaf(env, "deep", 2)
     (operation,) = _draw_operations(env, 1, "deep")
-    for number in range(240):  # every second round leaves two nodes
+    for number in range(150):  # every second round leaves two nodes
         x = x * 0.99 if number % 2 else operation(x).clamp(-3.0, 3.0)
     return x.sum()
 

@@ -1,7 +1,7 @@
 """Driver of `train_step`, which makes one update on a mini-batch and returns the loss before it.
 
 Promises of the exercise, and the scenarios that check them:
-    one update on the mini-batch, without gradients of earlier calls: `sgd`, `adamw`, `frozen`, `float32`
+    one update on the mini-batch, without gradients of earlier calls: `sgd`, `adamw`, `float32`
     the loss before the update, as a float: `returns`
     each module's mode stays: `modes`, `given-modes`; no seed is set: `random-state`; nothing is printed: `quiet`
 
@@ -77,20 +77,6 @@ def _adamw(stage: Stage) -> None:
     A program that updates by hand (`p -= lr * p.grad`) ignores AdamW's state, and one that steps twice disturbs it.
     """
     _step_on_each_batch(stage, adamw)
-
-
-@driver.scenario("frozen", "얼린 매개변수가 있는 모델", check="sgd")
-def _frozen(stage: Stage) -> None:
-    """Make one call for each batch, with a model whose first layer is frozen.
-
-    The frozen parameters never get a gradient. A program that clears gradients only where all parameters have one
-    never clears them.
-    """
-    case = _case(stage)
-    case.model.layers[0].requires_grad_(False)
-    case.watch()
-    for batch in case.data:
-        case.call(*batch)
 
 
 # Decides the check `adamw` and not the check `modes`, because it also compares the updates: a wrong update must not

@@ -202,10 +202,11 @@ def _scale_after_overflow(norms: Sequence[float]) -> str:
     """Return in Korean whether the scale of the last update is lower than that of the update before the overflow.
 
     Args:
-        norms: norm of the scaled gradients at each update. The overflow itself made no update, so the last two norms
-            are those of the updates before and after it.
+        norms: norm of the scaled gradients at each update. The last two finite ones are those before and after the
+            overflow, at which only a fused optimizer is called.
     """
-    before, after = norms[-2:] if len(norms) > 1 else (math.nan, math.nan)
+    finite = [norm for norm in norms if math.isfinite(norm)]
+    before, after = finite[-2:] if len(finite) > 1 else (math.nan, math.nan)
     ratio = after / before if before else math.nan
     if 0.9 < ratio < 1.1:
         return "내려가기 전의 값"

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from grader.exercises.fixtures.checkpoints import OPENED, flat_state, read_checkpoint, scratch_folder
 from grader.exercises.fixtures.classifiers import adamw, batches, fixture_loss, mlp
@@ -152,7 +152,8 @@ def _rng(stage: Stage) -> None:
         for rank, state in enumerate(states[:_RANKS]):
             generator = torch.Generator()
             try:
-                generator.set_state(state)
+                # A copy, because torch crashes on a state that is a row of a larger tensor.
+                generator.set_state(state.clone() if isinstance(state, Tensor) else state)
             except (RuntimeError, TypeError):
                 stage.recorder.fact(f"rank {rank}의 난수 상태", "쓸 수 없음")
                 continue

@@ -184,7 +184,7 @@ def _zero(stage: Stage) -> None:
 
 @driver.scenario("products", "곱의 크기")
 def _products(stage: Stage) -> None:
-    """Call with a very tall and with a very wide matrix, and record whether anything larger than them was made.
+    """Call with a very tall and with a very wide matrix, and record whether a tensor as large as the product was made.
 
     A wrong program makes the product whose sides are as long as the longer side, a much larger matrix.
     """
@@ -194,8 +194,10 @@ def _products(stage: Stage) -> None:
         matrix = _matrix(stage, rows, columns, name)
         with _LargestResult() as largest:
             result = _call(stage, matrix)
-        is_larger = largest.elements > matrix.numel()
-        _claim_if_computed(stage, f"{name} 행렬보다 큰 텐서를 만듦", yes_or_no(is_larger), result, matrix)
+        # More than the three terms of the polynomial take together, if a program stacks them.
+        is_large = largest.elements >= long * long
+        title = f"{name} 행렬에서 긴 쪽 × 긴 쪽만큼 큰 텐서를 만듦"
+        _claim_if_computed(stage, title, yes_or_no(is_large), result, matrix)
 
 
 @driver.scenario("types", "받은 dtype 그대로")

@@ -1,4 +1,4 @@
-# mistakes: clears-only-if-all, returns-loss-after-update
+# mistakes: unlisted(clears only if all parameters have a gradient), returns-loss-after-update
 # lines: 12, 19
 # hidden:
 import torch
