@@ -47,19 +47,31 @@ class WatchedSAM:
         """
         self.model, self.recorder = model, stage.recorder
         self.parameters = list(model.parameters())
-        made: list[Optimizer] = []
+        self._made: list[Optimizer] = []
         inputs = [xb for xb, _ in sam_batches(stage.env)]
         if watch:
             # No states at forward passes: the second one of an update sees w + e, which is no result of an update.
             self.recorder.watch(model, batches=inputs, at_forwards=False)
         self.sam = self.recorder.call(
-            stage.student("SAM"), params, _tracked_class(base_class, made), **kwargs
+            stage.student("SAM"), params, _tracked_class(base_class, self._made), **kwargs
         )
-        # The last one, in case the learner's class made one to throw away.
-        self.base: Optimizer | None = made[-1] if made else None
-        """The base optimizer; None if the learner's class made none."""
         if watch and self.base is not None:
             self.recorder.watch_optimizer(self.base)
+
+    @property
+    def base(self) -> Optimizer | None:
+        """The base optimizer: the last one that the learner's class made over the model's parameters.
+
+        It may have made others to throw away, or make a new one when it loads a state. If none has the model's
+        parameters, the last one counts; None if it made none.
+        """
+        own = {id(parameter) for parameter in self.parameters}
+        over_the_model = [
+            made
+            for made in self._made
+            if any(id(p) in own for group in made.param_groups for p in group["params"])
+        ]
+        return next(reversed(over_the_model or self._made), None)
 
     def update(self, batch: Batch) -> None:
         """Make one update with the gradients of a batch, with `zero_grad=True` as the lessons call both steps."""
