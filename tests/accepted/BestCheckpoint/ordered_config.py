@@ -1,4 +1,4 @@
-
+# Saves the config as an OrderedDict, which is a dict.
 import os, io, copy, math, shutil, tempfile, contextlib, threading
 import dataclasses
 from pathlib import Path

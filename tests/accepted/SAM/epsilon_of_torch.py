@@ -1,3 +1,4 @@
+# Adds to the norm what `torch.nn.utils.clip_grad_norm_` adds.
 import torch
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 

@@ -1,3 +1,4 @@
+# Makes another base optimizer only to read its defaults.
 import torch, io
 class SAM(torch.optim.Optimizer):
     def __init__(self, params, base_optimizer, rho=0.05, adaptive=False, **kwargs):

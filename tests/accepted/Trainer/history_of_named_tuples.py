@@ -1,3 +1,4 @@
+# The history holds named tuples, which are tuples.
 import copy, random, torch
 from collections import namedtuple
 Epoch=namedtuple("Epoch","train val")

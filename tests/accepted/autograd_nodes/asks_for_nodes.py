@@ -1,3 +1,4 @@
+# Asks whether something is a node by its class.
 from torch.autograd.graph import Node
 def autograd_nodes(loss) -> list[str]:
     todo, seen = [loss.grad_fn], set()

@@ -1,3 +1,4 @@
+# Recurses under a cache: three calls inside each other for a node.
 from functools import cache
 def autograd_nodes(loss) -> list[str]:
     @cache

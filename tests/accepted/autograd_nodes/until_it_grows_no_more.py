@@ -1,3 +1,4 @@
+# Goes over all nodes until it finds no new ones.
 def autograd_nodes(loss) -> list[str]:
     if loss.grad_fn is None:
         return []

@@ -1,3 +1,4 @@
+# Returns a named tuple of two floats.
 import copy
 from typing import NamedTuple
 import torch

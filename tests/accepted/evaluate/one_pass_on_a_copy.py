@@ -1,3 +1,4 @@
+# Joins all batches and makes one pass, on a copy of the model.
 import copy
 import torch
 @torch.no_grad()

@@ -1,3 +1,4 @@
+# Reads the whole loader before the first forward pass.
 import torch
 def evaluate(model, loss_fn, loader):
     batches=list(loader)

@@ -1,3 +1,4 @@
+# Makes a forward pass for each sample.
 import torch
 from torch.func import functional_call
 def evaluate(model, loss_fn, loader):

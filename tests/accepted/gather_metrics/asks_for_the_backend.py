@@ -1,3 +1,4 @@
+# Chooses the device by the backend.
 def gather_metrics(correct, total, dist) -> float:
     import torch
     device = torch.device("cuda", torch.cuda.current_device()) if dist.get_backend() == "nccl" else torch.device("cpu")

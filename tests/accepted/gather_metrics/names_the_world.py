@@ -1,3 +1,4 @@
+# Names the group of all ranks.
 def gather_metrics(correct, total, dist) -> float:
     import torch
     c = torch.tensor([int(correct), int(total)])

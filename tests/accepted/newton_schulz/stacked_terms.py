@@ -1,3 +1,4 @@
+# Stacks the three terms before it adds them.
 import torch
 def newton_schulz(G, steps=5):
     tall = G.size(0) > G.size(1)

@@ -1,3 +1,4 @@
+# The saved random states are rows of one tensor.
 import torch
 def rank_zero_checkpoint(path, ddp, opt, dist):
     rng=torch.get_rng_state()

@@ -1,3 +1,4 @@
+# Asks whether the model is wrapped in DistributedDataParallel.
 def sam_step_local(ddp, sam, loss_fn, xb, yb) -> float:
     from contextlib import nullcontext
     from torch.nn.parallel import DistributedDataParallel as DDP

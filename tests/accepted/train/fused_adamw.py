@@ -1,3 +1,4 @@
+# Uses the fused AdamW, whose `step()` is called on an overflow, too.
 import torch, math
 import torch.nn.functional as F
 from itertools import chain

@@ -1,3 +1,4 @@
+# The function is decorated by `torch.enable_grad()`.
 import torch
 from torch import nn
 from itertools import islice

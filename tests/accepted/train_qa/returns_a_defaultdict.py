@@ -1,4 +1,4 @@
-
+# Returns a defaultdict.
 from collections import defaultdict, OrderedDict
 from itertools import islice
 import numpy as np, torch, copy
