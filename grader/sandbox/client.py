@@ -52,7 +52,8 @@ ONLY_WAITED = "기다리기만 함"
 _FORK_SECONDS = 60.0
 """Maximum time until a forked child is ready: usually milliseconds, but CUDA takes seconds."""
 _SEND_SECONDS = 60.0
-"""Maximum time until a child has taken a frame that is sent to it. A child that is stopped or stuck takes none."""
+"""Maximum time until a frame that is larger than the socket's buffer is sent: a child that is stopped takes no more of
+it. A smaller frame is sent at once."""
 _END_SECONDS = 10.0
 """Maximum time until the server confirms that a child is gone."""
 _CHUNK_BYTES = 2**16
@@ -96,7 +97,7 @@ class NoAnswer(Exception):
 
 
 class UnexpectedFrame(NoAnswer):
-    """The child sent a frame that answers no request: a program forged it, perhaps one that was executed earlier."""
+    """The child sent a frame that answers no request: a program forged it, or reported an act too late."""
 
     def __init__(self) -> None:
         super().__init__("crashed", "요청하지 않은 응답")
@@ -114,8 +115,8 @@ class Limits:
     """Resource limits of a child.
 
     Memory is limited for its whole life, everything else anew for each request: to execute a file, or to play an
-    exercise or an attempt. `isolation.Bounds` tells the server the memory and the processor time of the whole child
-    (see the module); `_send` tells it the processor time of each request.
+    exercise or an attempt. Processor time is limited for its whole life, too (see the module): `isolation.Bounds` tells
+    the server that limit, and `_send` the one of each request.
     """
 
     seconds: float = 20.0
