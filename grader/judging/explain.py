@@ -144,11 +144,11 @@ def _find_explanation(trace: Trace, verdict: Verdict, reference: Reference) -> E
     found = find_mistakes(reference, trace.runs, list(verdict.differences))
     combinations = break_tie(found, trace, reference)
     mistakes = _explained_mistakes(combinations, found, trace, reference)
-    mistakes = tuple(sorted(mistakes, key=lambda one: not _raises(one, verdict.failure, trace, reference)))
     pasted = _pasted_program(trace, verdict, reference)
     unexplained = found.unexplained if mistakes else tuple(verdict.differences)
     if unexplained and not pasted:
         mistakes += _seen_in_arrays(mistakes, unexplained, trace, verdict, reference)
+    mistakes = tuple(sorted(mistakes, key=lambda one: not _raises(one, verdict.failure, trace, reference)))
     nearest = None if mistakes or pasted else nearest_mistake(reference, trace.runs, verdict.differences)
     return Explanation(
         mistakes=mistakes,

@@ -28,7 +28,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from grader.judging.variables import rename_variables, variable_name
-from grader.submission.syntax import Definition, blocks, head, is_compound, methods
+from grader.submission.syntax import Definition, arguments_of, blocks, head, is_compound, methods
 
 _Helpers = dict[str, ast.FunctionDef]
 """The learner's functions that may be inlined, by name; methods by `self.NAME`, those of another class by `.NAME`, too,
@@ -45,7 +45,7 @@ def inline_helpers(function: ast.FunctionDef, top_level: Mapping[str, Definition
     helpers = _helpers_among(top_level.values())
     helpers.pop(function.name, None)
     classes = [node for node in (*top_level.values(), *ast.walk(function)) if isinstance(node, ast.ClassDef)]
-    passed = {parameter.arg for parameter in _parameters(function)}
+    passed = {argument.arg for argument in arguments_of(function.args)}
     inlined = copy.deepcopy(function)
     inliner = _Inliner(_class_helpers(classes) | helpers | _nested_functions(function), not_helpers=passed)
     inlined.body = inliner.inline(inlined.body)
@@ -77,7 +77,7 @@ def inline_methods(
     for name, method in methods(result).items():
         if name in asked_for:
             helpers = functions | helper_methods | _nested_functions(method)
-            passed = {parameter.arg for parameter in _parameters(method)}
+            passed = {argument.arg for argument in arguments_of(method.args)}
             inliner = _Inliner(helpers, definition.name, not_helpers=passed)
             method.body = inliner.inline(method.body)
             inlined |= inliner.inlined
@@ -121,11 +121,6 @@ def _without_self(method: ast.FunctionDef) -> ast.FunctionDef:
     result, result.args = copy.copy(method), copy.copy(method.args)
     result.args.args = method.args.args[1:]
     return result
-
-
-def _parameters(function: ast.FunctionDef) -> list[ast.arg]:
-    """Return the parameters of a function, `*args` and `**kwargs` left out."""
-    return [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
 
 
 def _nested_functions(function: ast.FunctionDef) -> _Helpers:

@@ -137,10 +137,12 @@ class _ArraySearch:
         spent.
         """
         acts_in = [name for name in self._comparable if self._reference.behaviour(variant, name) != 0]
-        source = self._source_with(variant)
         changes_unexplained = any(name in self._unexplained for name in acts_in)
         changes_right_one = any(self._reference.behaviour(variant, name) != 0 for name in self._right)
-        if variant.copy or source is None or not changes_unexplained or changes_right_one:
+        if variant.copy or not changes_unexplained or changes_right_one:
+            return None
+        source = self._source_with(variant)
+        if source is None:
             return None
         agreeing: set[_Place] = set()
         spoilt = 0

@@ -106,28 +106,21 @@ class ForkedServer:
             time.sleep(_POLL_SECONDS)
 
 
-def _moved_above_standard(descriptor: int) -> int:
-    """Return a copy of a file descriptor whose number is none of the standard ones."""
-    copies = [os.dup(descriptor)]
-    while copies[-1] <= 2:
-        copies.append(os.dup(descriptor))
-    for copy in copies[:-1]:
-        os.close(copy)
-    return copies[-1]
-
-
 def _become_server(server_end: socket.socket, error_file: IO[bytes], own_folder: str) -> NoReturn:
     """Serve in the forked process, then exit. Keep open only the control socket, the error file and /dev/null."""
     # Everything stands in the `try`: an exception that left this function would go on into the grader's code, in a
     # second copy of the grader.
     try:
+        import fcntl  # only here: Windows, where nothing is forked, lacks it
+
         os.setsid()  # Ctrl-C in the terminal must reach only the parent
         os.chdir(own_folder)
         null_device = os.open(os.devnull, os.O_RDWR)
         # If the grader was started with standard descriptors closed, these may have their numbers: then one would
-        # overwrite another. So each is moved out of their way first.
+        # overwrite another. So each is copied to a number above them first.
         control, null_device, errors = (
-            _moved_above_standard(fd) for fd in (server_end.fileno(), null_device, error_file.fileno())
+            fcntl.fcntl(descriptor, fcntl.F_DUPFD, 3)
+            for descriptor in (server_end.fileno(), null_device, error_file.fileno())
         )
         os.dup2(control, CONTROL_FD)  # standard input
         os.dup2(null_device, 1)

@@ -233,9 +233,7 @@ def _types(stage: Stage) -> None:
     draw = stage.env.draw("plans")
     returned = _call(stage, _draw_plan(draw, 4, 1, fraction=_ROUNDS_UP))
     items = list(returned)[:_MAX_ITEMS] if isinstance(returned, tuple | list) else []
-    # A named tuple is a tuple too.
-    pair_type = "tuple" if isinstance(returned, tuple) else type_name(returned)
-    stage.recorder.fact("반환 타입", [pair_type, *(type_name(item) for item in items)])
+    stage.recorder.fact("반환 타입", [type_name(returned), *(type_name(item) for item in items)])
     if len(items) == 2:
         larger = "첫 번째" if as_number(items[0]) >= as_number(items[1]) else "두 번째"
         stage.recorder.fact("두 값 가운데 큰 것", larger)
