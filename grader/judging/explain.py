@@ -148,7 +148,9 @@ def _find_explanation(trace: Trace, verdict: Verdict, reference: Reference) -> E
     unexplained = found.unexplained if mistakes else tuple(verdict.differences)
     if unexplained and not pasted:
         mistakes += _seen_in_arrays(mistakes, unexplained, trace, verdict, reference)
-    mistakes = tuple(sorted(mistakes, key=lambda one: not _raises(one, verdict.failure, trace, reference)))
+    mistakes = tuple(
+        sorted(mistakes, key=lambda one: -_likeness_of_exception(one, verdict.failure, trace, reference))
+    )
     nearest = None if mistakes or pasted else nearest_mistake(reference, trace.runs, verdict.differences)
     return Explanation(
         mistakes=mistakes,
@@ -184,17 +186,22 @@ def _explained_mistakes(
     return tuple(mistakes)
 
 
-def _raises(mistake: ExplainedMistake, failure: Failure | None, trace: Trace, reference: Reference) -> bool:
-    """Return True if the mistake, made alone, raises for the same reason in a scenario that ended in this failure.
+def _likeness_of_exception(
+    mistake: ExplainedMistake, failure: Failure | None, trace: Trace, reference: Reference
+) -> int:
+    """Return how like the submission's exception is to the one that the mistake, made alone, raises in its place.
 
-    None: no exception is shown.
+    2: the same cause and type; 1: the same cause (two mistakes that forget a None have it, whatever they do with the
+    None); 0: another cause, no exception, or none is shown (`failure` is None).
     """
     if failure is None:
-        return False
+        return 0
     source = reference.sources[mistake.variant.name]
     raised_in = [scenario for scenario in mistake.scenarios if trace.runs[scenario].failure == failure]
-    expected = [reference.run_so_far(source, scenario).failure for scenario in raised_in]
-    return any(other is not None and has_same_cause(failure, other) for other in expected)
+    # Complete runs: those that are kept may be broken off where they differed from an earlier learner's.
+    expected = [reference.complete_run(source, scenario).failure for scenario in raised_in]
+    like = [other for other in expected if other is not None and has_same_cause(failure, other)]
+    return max((2 if other.type == failure.type else 1 for other in like), default=0)
 
 
 def _seen_in_arrays(

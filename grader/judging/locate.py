@@ -79,7 +79,8 @@ def _line_that_raises(
         raised = trace.runs[scenario].failure
         if raised is None or raised.line is None:
             continue
-        expected = reference.run_so_far(mistaken_source, scenario).failure
+        # Complete: a run that is kept may be broken off where it differed from an earlier learner's.
+        expected = reference.complete_run(mistaken_source, scenario).failure
         if expected is None or expected.line is None or not has_same_cause(raised, expected):
             continue
         line: int | None = None

@@ -108,7 +108,11 @@ class Reference:
         return kept
 
     def run_so_far(self, source: str, scenario: str) -> Run:
-        """Return the run of a scenario that is kept, complete or broken off; if none is kept, play it to its end."""
+        """Return the run of a scenario that is kept, complete or broken off; if none is kept, play it to its end.
+
+        How far a broken-off run goes depends on what was compared before, for other learners too: use only what does
+        not, such as the weights up to where they differ.
+        """
         kept = self._kept_run(source, scenario)
         return self.complete_run(source, scenario) if kept is None else kept
 

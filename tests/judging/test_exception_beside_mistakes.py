@@ -353,3 +353,25 @@ def test_the_mistake_that_raises_is_told_first_under_its_exception() -> None:
         < said.index("1. `.grad`가 None인")
         < said.index("2. 그레이디언트 쪽으로")
     )
+
+
+@pytest.mark.full
+def test_the_order_does_not_depend_on_who_was_graded_before() -> None:
+    """Kept runs may be broken off where they differed from an earlier learner's, before the exception."""
+    program = (
+        exercise_source(load_course().exercise("train_step_extras"))
+        .replace("if max_norm is not None:", "if True:")
+        .replace("if scheduler is not None:", "if True:")
+    )
+    exercise = load_course().exercise("train_step_extras")
+    trace = play(exercise.driver, load_program(f"import torch\n{program}", name="both"), seed=SEED)
+    fresh, broken_off, complete = (Reference(exercise, SEED) for _ in range(3))
+    other = complete.complete_run(complete.sources["step-before-backward"], "clip")
+    for variant in complete.variants:
+        broken_off.reproduces(broken_off.sources[variant.name], "clip", other)
+        complete.complete_run(complete.sources[variant.name], "clip")
+    first, *later = (
+        assess(exercise, trace, its, Origin(None, program)) for its in (fresh, broken_off, complete)
+    )
+    assert [one.id for one in first.diagnosis.mistakes] == ["scheduler-not-optional", "max-norm-not-optional"]
+    assert later == [first, first]
