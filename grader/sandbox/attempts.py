@@ -123,7 +123,7 @@ class Attempts:
 
         Raises:
             AttemptsSpent: a limit is used up (see `_is_spent`).
-            SandboxUnavailable: no server starts, or a child cannot be isolated or cannot start CUDA.
+            SandboxUnavailable: no server starts, or no child gets ready; see `sandbox.py Sandbox._fork_child`.
         """
         started = time.monotonic()
         try:

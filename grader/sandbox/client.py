@@ -385,8 +385,8 @@ class Child:
     def _read_channel(self, *, once: bool = False) -> None:
         """Pass what the child wrote to the frame reader, as long as that has room; with `once`, one piece at most.
 
-        Use `once` while the child lives: it could write faster than this reads, and so keep the grader from looking at
-        the clock.
+        Use `once` between two looks at the clock: a child that lives could write faster than this reads. Without
+        `once`, this ends when the reader has as much as the largest frame.
         """
         self._channel.setblocking(False)
         while not self._reader.is_overfull:

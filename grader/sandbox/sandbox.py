@@ -14,7 +14,8 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import groupby, takewhile
+from operator import attrgetter
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -189,7 +190,7 @@ class Sandbox:
             One outcome for each exercise, in the order of the jobs.
 
         Raises:
-            SandboxUnavailable: no server starts, or a child cannot be isolated or cannot start CUDA.
+            SandboxUnavailable: as in `_fork_child`.
         """
         tasks = [_Task(job.source, exercise) for job in jobs for exercise in job.exercises]
         outcomes: list[Outcome] = []
@@ -276,7 +277,7 @@ class Sandbox:
         """Run tasks in one child, until all are done, the deadline has passed, or one of them ends the child.
 
         Args:
-            tasks: the tasks, those of one file after each other.
+            tasks: the tasks; files may take turns.
             seed: seed of the scenarios.
             deadline: time of `time.monotonic()` after which no task is begun but the first, which always is.
 
@@ -287,9 +288,9 @@ class Sandbox:
             SandboxUnavailable: as in `_fork_child`.
         """
         outcomes: list[Outcome] = []
-        files = {task.source for task in tasks}
-        # Each file is loaded; for each exercise, a driver is unpacked and played.
-        child = self._fork_child(self._limits, requests=len(files) + 2 * len(tasks))
+        # A file is loaded whenever it takes its turn; for each exercise, a driver is unpacked and played.
+        loads = len([*groupby(tasks, key=attrgetter("source"))])
+        child = self._fork_child(self._limits, requests=loads + 2 * len(tasks))
         try:
             for task in tasks:
                 if outcomes and time.monotonic() > deadline:

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from grader.sandbox.client import Limits
+from grader.sandbox.client import Child, Limits
 from grader.sandbox.no_answer import ONLY_WAITED
 from grader.sandbox.sandbox import NO_TIME_LEFT, Job, Sandbox
 from tests.sandbox.attacks import ATTACKS
@@ -101,6 +101,23 @@ def test_a_file_that_is_loaded_again_has_the_time_for_it(
     ends = NEIGHBOUR.replace("    opt.zero_grad()\n", "    import os; os._exit(1)\n    opt.zero_grad( )\n", 1)
     busy = ends.replace("    opt.zero_grad()\n", "    spend('second')\n    opt.zero_grad( )\n", 1)
     assert [outcome.status for outcome in run(sandbox, slow + busy)] == ["crashed", "ran"]
+
+
+def test_a_file_has_the_time_to_be_loaded_whenever_it_takes_its_turn(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three times a file is loaded, a driver unpacked and an exercise played, though there are only two files."""
+    fork_child, asked_for = Sandbox._fork_child, []
+
+    def noting(sandbox: Sandbox, limits: Limits, requests: int) -> Child:
+        asked_for.append(requests)
+        return fork_child(sandbox, limits, requests)
+
+    monkeypatch.setattr(Sandbox, "_fork_child", noting)
+    other = NEIGHBOUR + "\n"
+    jobs = [Job(NEIGHBOUR, ("first",)), Job(other, ("first",)), Job(NEIGHBOUR, ("second",))]
+    assert [outcome.status for outcome in sandbox.run(jobs, SEED)] == ["ran"] * 3
+    assert asked_for == [9]
 
 
 def test_after_a_submissions_time_nothing_more_is_begun(sandbox: Sandbox) -> None:
