@@ -141,10 +141,7 @@ def _line_like_variant(
     others = tuple(other for other in explanation.combination if other.mistake.id != mistake.id)
     with_others = reference.source_to_edit(variant, others) if others else None
     if with_others and not mistake.near:
-        # `source_with_mistakes` wants the order of the exercise's TOML, which `variants` has.
-        made = {variant, *others}
-        all_variants = tuple(other for other in reference.variants if other in made)
-        with_all = reference.source_with_mistakes(all_variants)
+        with_all = reference.source_with_mistakes((variant, *others))
         if with_all:
             base, wrong = with_others, with_all
     return locate_in_text(
