@@ -44,8 +44,8 @@ from grader.judging.compared_statements import (
     statements_of,
     words_of_all,
 )
-from grader.judging.statement_alignment import BestMatch, StatementAlignment
 from grader.judging.similar_blocks import SimilarBlocks
+from grader.judging.statement_alignment import BestMatch, StatementAlignment
 from grader.judging.variable_roles import match_by_variable
 from grader.submission.syntax import Definition, is_compound, methods
 

@@ -10,11 +10,11 @@ import sys
 from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.judging.assess import assess
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.reference import cached_reference
+from grader.judging.similar_blocks import MissingPlace, SimilarBlocks
 from grader.judging.solution import exercise_source
 from grader.judging.text_location import Location, is_line_of, locate_in_text
-from grader.judging.similar_blocks import MissingPlace, SimilarBlocks
 from grader.observe.play import play
 from grader.observe.program import load_program
 from tests.work import calls_of
@@ -386,6 +386,6 @@ def test_judging_a_huge_program_takes_no_longer() -> None:
     body = "".join(f"        x{number} = model(xb)\n" for number in range(2500))
     huge = text.replace("    loss.backward()\n", f"    loss.backward()\n    if 0:\n{body}    else:\n{body}")
     assert huge.count("\n") > 5000
-    assert assess(its, trace, cached_reference("train_step", SEED), Origin(None, text)).status == "failed"
+    assert assess(its, trace, cached_reference("train_step", SEED), LearnerCode(text)).status == "failed"
     its_reference = cached_reference("train_step", SEED)
-    assert calls_of(lambda: assess(its, trace, its_reference, Origin(None, huge))) < 6_000_000
+    assert calls_of(lambda: assess(its, trace, its_reference, LearnerCode(huge))) < 6_000_000
