@@ -1,4 +1,4 @@
-"""Find the line of the learner's program that each explained mistake is about.
+"""Find the line of the learner's program that each explained mistake is about, for `assess.py`.
 
 Four ways are tried, and the first that finds a line counts:
 
