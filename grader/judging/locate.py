@@ -108,13 +108,13 @@ def _line_that_raises(
 
 def _line_of_condition(source: str, line: int) -> int | None:
     """Return the line of the innermost `if` whose body holds the line; None if it stands in no such body."""
-    tests = [
+    conditions = [
         node.lineno
         for statement in top_level(source)
         for node in ast.walk(statement)
         if isinstance(node, ast.If) and node.body[0].lineno <= line <= (node.body[-1].end_lineno or 0)
     ]
-    return max(tests, default=None)
+    return max(conditions, default=None)
 
 
 def _line_like_any_variant(
