@@ -52,6 +52,7 @@ from grader.exercises.sam_accumulation._qa_case import (
     QACase,
     make_qa_case,
 )
+from grader.observe.memory import HELD_BY_NAMES
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import as_number, items_of, type_name
 
@@ -401,9 +402,11 @@ def _checkpoint_tie(stage: Stage) -> None:
 def _memory(stage: Stage) -> None:
     """Measure which graphs are alive during two epochs, each with a window of four micro-batches and one of three.
 
-    A wrong program joins the window into one batch, runs backward once for it, or keeps losses with their graphs.
+    A wrong program joins the window into one batch, runs backward once for it, or keeps losses with their graphs, those
+    of the dev pass too: it has enough batches for these to pile up. A dev pass that builds graphs and lets each go is
+    right.
     """
-    case = make_qa_case(stage.env, 7)
+    case = make_qa_case(stage.env, 7, dev_batches=HELD_BY_NAMES + 2)
     stage.recorder.watch(case.model, states=False)
     meter = stage.recorder.measure_memory(case.model)
     _train(stage, case, sgd, epochs=2, watch=False, accum_steps=4)
