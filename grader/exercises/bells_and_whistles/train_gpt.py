@@ -139,7 +139,7 @@ class _Training:
 
 
 def _record_history(recorder: Recorder, history: Mapping[str, Any], *keys: str) -> None:
-    """Record the history's lists under these keys as arrays; what is missing or no list (`items_of`) as an empty one."""
+    """Record the history's lists under these keys as arrays; what is missing or no list as an empty one."""
     for key in keys:
         items = items_of(history.get(key))
         recorder.array(key, [as_number(item) for item in items[:_MAX_ITEMS]])

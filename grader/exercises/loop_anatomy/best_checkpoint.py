@@ -27,7 +27,11 @@ from torch.optim.lr_scheduler import LRScheduler
 from grader.exercises.fixtures.checkpoints import as_fact, flat_state, read_checkpoint, scratch_folder
 from grader.exercises.fixtures.classifiers import batches
 from grader.exercises.fixtures.training import DriverTraining, Settings, settings_for
-from grader.exercises.loop_anatomy._checkpoint_file import read_and_record_content, score_in, watched_replacement
+from grader.exercises.loop_anatomy._checkpoint_file import (
+    read_and_record_content,
+    score_in,
+    watched_replacement,
+)
 from grader.exercises.loop_anatomy._full_disk import full_disk
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.recorder import Recorder
