@@ -21,6 +21,7 @@ from grader.grading.run_submission import Outcomes, run_submission, start_sandbo
 from grader.grading.warm import warm_up
 from grader.judging.assess import assess, feedback_on_syntax_error, feedback_without_trace
 from grader.judging.messages import (
+    CUT_OFF_MESSAGE,
     STATUS_MESSAGES,
     no_time_left_message,
     only_waited_message,
@@ -33,7 +34,8 @@ from grader.judging.repair.add_repair import wants_repair, with_repair
 from grader.observe.trace import Trace
 from grader.observe.wording import particle
 from grader.sandbox.attempts import Attempts
-from grader.sandbox.client import ONLY_WAITED, SuspiciousAct
+from grader.sandbox.client import SuspiciousAct
+from grader.sandbox.no_answer import CUT_OFF, ONLY_WAITED
 from grader.sandbox.sandbox import NO_TIME_LEFT, Outcome, Sandbox
 from grader.sandbox.server_process import SandboxUnavailable
 from grader.submission.close_names import Pairing, close_names
@@ -159,6 +161,8 @@ def _feedback_on(
         )
         if status == "timeout":
             message = _timeout_message(run, outcome)
+        elif outcome.detail == CUT_OFF:
+            message = CUT_OFF_MESSAGE
         feedback = feedback_without_trace(exercise, status, message=message, file=file)
     else:
         known_runs = cached_reference(exercise.name, run.seed, run.device)

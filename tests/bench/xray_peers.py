@@ -44,42 +44,55 @@ LOSSES = (
 )
 
 # The kind of a tool's finding -> the bugs of the index that it speaks of.
+_OUTSIDE_OPTIMIZER = {
+    "optimizer-before-head",
+    "optimizer-before-new-layer",
+    "optimizer-consumed-generator",
+    "head-replaced-after-optimizer",
+    "stale-optimizer-head",
+    "parameters-in-no-optimizer",
+    "unfrozen-in-no-optimizer",
+}
+_NO_GRADIENT = {
+    "no-grad-forward",
+    "detached-forward",
+    "loss-rewrapped",
+    "dice-thresholded",
+    "accidental-freeze",
+    "require-grad-typo",
+}
+_PROBABILITIES_FOR_LOGITS = {
+    "softmax-before-ce",
+    "softmax-twice",
+    "sigmoid-before-bcewithlogits",
+    "sigmoid-before-bce-with-logits",
+    "nll-on-logits",
+    "kl-on-probabilities",
+    "kl-div-without-log",
+}
+_BROADCAST = {"mse-broadcast", "advantage-broadcast", "broadcast"}
 KINDS = {
-    "missing_zero_grad": {"missing-zero-grad"},
-    "double_softmax": {"softmax-before-ce"},
-    "oom_leak": {"loss-graph-kept"},
-    "missing_eval": {"eval-in-train-mode"},
+    "missing_zero_grad": {"missing-zero-grad", "zero-grad-per-epoch"},
+    "double_softmax": {"softmax-before-ce", "softmax-twice"},
+    "oom_leak": {"loss-graph-kept", "ema-keeps-graph", "graph-over-updates"},
+    "missing_eval": {"eval-in-train-mode", "teacher-in-train-mode"},
     "TA100": {"fp16-no-scaler"},
     "TA102": {"sum-loss-lr"},
-    "TA103": {"accidental-freeze", "layers-in-python-list"},
-    "TA104": {
-        "no-grad-forward",
-        "detached-forward",
-        "loss-rewrapped",
-        "zero-grad-after-backward",
-        "step-before-backward",
-        "optimizer-before-head",
-        "optimizer-before-new-layer",
-        "accidental-freeze",
-    },
+    "TA103": {"accidental-freeze", "require-grad-typo", "layers-in-python-list"},
+    "TA104": {"zero-grad-after-backward", "step-before-backward", *_NO_GRADIENT, *_OUTSIDE_OPTIMIZER},
     "TA203": {"fp16-no-scaler"},
     "TA301": {"inplace-input"},
     "TA304": {"bn-batch-of-one"},
     "TA402": {"weight-decay-on-norm"},
     "TA500": {"layers-in-python-list", "detached-forward"},
     "forward": {"bn-batch-of-one"},
-    "loss": {"mse-broadcast", "loss-rewrapped", "no-grad-forward"},
-    "initial_loss": {"softmax-before-ce", "sigmoid-before-bcewithlogits", "nll-on-logits"},
-    "output_range": {"softmax-before-ce", "sigmoid-before-bcewithlogits", "nll-on-logits"},
-    "optimizer_coverage": {
-        "optimizer-before-head",
-        "optimizer-before-new-layer",
-        "optimizer-consumed-generator",
-        "layers-in-python-list",
-    },
-    "gradient_flow": {"detached-forward", "accidental-freeze", "no-grad-forward", "loss-rewrapped"},
-    "params_change": {"optimizer-before-head", "optimizer-before-new-layer", "optimizer-consumed-generator"},
-    "frozen_params": {"accidental-freeze"},
+    "loss": {"loss-rewrapped", "no-grad-forward", *_BROADCAST},
+    "initial_loss": _PROBABILITIES_FOR_LOGITS,
+    "output_range": _PROBABILITIES_FOR_LOGITS,
+    "optimizer_coverage": {"layers-in-python-list", *_OUTSIDE_OPTIMIZER},
+    "gradient_flow": _NO_GRADIENT,
+    "params_change": {"lr-zero", *_OUTSIDE_OPTIMIZER},
+    "frozen_params": {"accidental-freeze", "require-grad-typo"},
     "batch_independence": {"bn-batch-of-one"},
 }
 # Advice on style or speed: counted apart, as the tools' own severities do.
