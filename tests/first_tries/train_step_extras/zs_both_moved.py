@@ -1,4 +1,4 @@
-# mistakes: clip-after-step scheduler-before-step
+# mistakes: clip-after-step, scheduler-before-step
 # lines: 13, 10
 # hidden:
 import torch
