@@ -6,7 +6,8 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from grader.course.feedback import ClassResult, Comment, SubmissionResult
+from grader.course.feedback import ClassResult, SubmissionResult
+from grader.course.marks import Comment
 from grader.gradebook.export.github import step_summary
 from grader.report.class_facts import count_mistakes
 from grader.report.class_page import class_page
