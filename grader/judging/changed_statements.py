@@ -172,3 +172,12 @@ class ChangedStatements:
     def first_changed_position(self) -> int:
         """Index in the solution of the statement at which the first change begins; 0 if nothing changes."""
         return min((change.position for change in self.changes), default=0)
+
+
+@lru_cache(maxsize=256)
+def only_reorders(solution: str, wrong: str) -> bool:
+    """Return True if both sources parse and have the same statements, in whatever order and blocks."""
+    programs = course_program(solution), course_program(wrong)
+    if programs[0] is None or programs[1] is None:
+        return False
+    return ChangedStatements(programs[0].statements, programs[1].statements).only_reorders

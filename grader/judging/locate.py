@@ -1,18 +1,19 @@
 """Find the line of the learner's program that each explained mistake is about.
 
-Four ways are tried, and the first that finds a line counts:
+Five ways are tried, and the first that finds a line counts:
 
 1. the line that raises, if the mistake is the cause of the exception and has no `only_near`,
-2. the line that resembles the text that the mistake changes, or the gap where that belongs (`text_location`),
-3. if the texts cannot be compared: the line of an event of the kind that the mistake is about (`Mistake.at`),
-4. the `return`, the method or the definition that the mistake is about.
+2. if the mistake only moves statements: the line of the event that the solution has elsewhere; not with `only_near`,
+3. the line that resembles the text that the mistake changes, or the gap where that belongs (`text_location`),
+4. if the texts cannot be compared: the line of an event of the kind that the mistake is about (`Mistake.at`),
+5. the `return`, the method or the definition that the mistake is about.
 
-If the line found in the second way caused no event in the scenarios that show the mistake, but an equal simple
+If the line found in the third way caused no event in the scenarios that show the mistake, but an equal simple
 statement did, its line is taken. Another way goes into `_locate_one`.
 
 Example: the mistake `no-division` turns `loss = loss_fn(logits, yb) / len(window)` into `loss = loss_fn(logits, yb)`,
-and raises nothing. If the learner wrote `error = loss_fn(model(x), y)`, the second way finds this line. Where that does
-not compare, because the learner's function is too long, the third way takes the line of a `backward`, because the
+and raises nothing. If the learner wrote `error = loss_fn(model(x), y)`, the third way finds this line. Where that does
+not compare, because the learner's function is too long, the fourth way takes the line of a `backward`, because the
 mistake has `at = "backward"`.
 """
 
@@ -21,6 +22,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 
+from grader.judging.changed_statements import only_reorders
 from grader.judging.compare_runs import has_same_cause
 from grader.judging.edits import MistakeVariant
 from grader.judging.event_orders import unpaired_events
@@ -55,6 +57,9 @@ def _locate_one(
         raising = _line_that_raises(mistake, trace, reference, origin.source)
         if raising is not None:
             return raising
+        moved = _line_of_moved_event(mistake, trace, reference)
+        if moved is not None:
+            return moved
     location = _line_like_any_variant(mistake, explanation, reference, origin.source)
     if location is not None:
         return _in_a_branch_that_ran(location, mistake, trace, origin.source)
@@ -98,6 +103,22 @@ def _line_that_raises(
             return Location(line)
         line_of_other_type = line_of_other_type or line
     return None if line_of_other_type is None else Location(line_of_other_type)
+
+
+def _line_of_moved_event(mistake: ExplainedMistake, trace: Trace, reference: Reference) -> Location | None:
+    """Return the line of the event that the mistake moves, such as `clip` for clipping after the update.
+
+    That is the first event of the kind in `Mistake.at` without a partner in the solution's run. None if the mistake
+    does more than reorder statements, or if there is no such event: then another statement may be said to have moved.
+    """
+    source = exercise_source(reference.exercise)
+    if not only_reorders(source, reference.sources[mistake.variant.name]):
+        return None
+    for scenario in mistake.scenarios:
+        for event in unpaired_events(trace.runs[scenario], reference.solution_run(scenario)):
+            if event.kind == mistake.variant.mistake.at and event.line is not None:
+                return Location(event.line)
+    return None
 
 
 def _line_of_condition(source: str, line: int) -> int | None:

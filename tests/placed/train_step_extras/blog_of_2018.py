@@ -6,8 +6,8 @@ def train_step_extras(model, opt, loss_fn, xb, yb, *, max_norm=None, scheduler=N
     opt.zero_grad()
     out = model(xb)
     loss = loss_fn(out, yb)
-    if max_norm is not None:  # here: clip-before-backward
-        clip_grad_norm_(model.parameters(), max_norm)
+    if max_norm is not None:
+        clip_grad_norm_(model.parameters(), max_norm)  # here: clip-before-backward
     loss.backward()
     opt.step()
     return loss.data.item()
