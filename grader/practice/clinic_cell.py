@@ -122,7 +122,7 @@ def _next_steps() -> tuple[list[str], str]:
     done, every = share_of(date.today())
     if done < every:
         return [f"오늘 몫 {done}/{every}. 다음 코드를 받으려면 `clinic()`을 실행하세요."], ""
-    return [f"오늘 몫 {done}/{every}을 끝냈어요. 더 하려면 `clinic(more=True)`를 실행하세요."], '="all"'
+    return [f"오늘 몫을 끝냈어요 ({done}/{every}). 더 하려면 `clinic(more=True)`를 실행하세요."], '="all"'
 
 
 def _page(visit: Visit, head: list[str]) -> Shown:

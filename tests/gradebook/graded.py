@@ -19,7 +19,9 @@ KNOWN = (*EXERCISES, "sharpness")
 def feedback(lesson: str, exercise: str, status: Status, got: float, most: float) -> Feedback:
     checks = (CheckResult("바른 부분", got, True), CheckResult("나머지", most - got, False))
     named = (
-        NamedMistake(("missing-zero-grad",), ("`opt.zero_grad()`를 부르지 않았어요",), "설명이에요.", "힌트예요."),
+        NamedMistake(
+            ("missing-zero-grad",), ("`opt.zero_grad()`를 부르지 않았어요",), "설명이에요.", "힌트예요."
+        ),
     )
     diagnosis = Diagnosis(named) if status == "failed" else Diagnosis()
     message = "" if status == "passed" else "`opt.zero_grad()`를 부르지 않았어요 <b>&\x07"

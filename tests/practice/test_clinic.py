@@ -389,7 +389,7 @@ def test_the_days_share_is_counted_and_more_may_be_asked_for() -> None:
     for number in (1, 2, 3):
         clinic()
         said = clinic(answer=True)
-        assert f"오늘 몫 {number}/3" in said.text
+        assert (f"오늘 몫 {number}/3." if number < 3 else "오늘 몫을 끝냈어요 (3/3).") in said.text
         assert ('data-hanstep-over="all"' in said.html) == (number == 3)
     assert "clinic(more=True)" in said.text
     clinic(more=True)
