@@ -5,8 +5,8 @@
 
 Each worker owns a sandbox and a cache of the traces of solutions and known mistakes. The caller's `work` says what a
 worker does with a submission. A worker that dies affects only the submission it was working on, which is tried once
-more. If a submission ran out of wall time while others were running, it is run again alone before that counts. Workers
-are forked from a process without other threads (multiprocessing's fork server).
+more. If a submission ran out of wall time or was cut off while others were running, it is run again alone before that
+counts. Workers are forked from a process without other threads (multiprocessing's fork server).
 """
 
 import multiprocessing
@@ -105,7 +105,7 @@ def results_from_workers(
                 turn = worker.turn
                 if result is None and turn.tries > 1:
                     again.append(replace(turn, tries=turn.tries - 1))
-                elif result is not None and worker.clock_ended and not turn.alone:
+                elif result is not None and worker.is_doubtful and not turn.alone:
                     unsure.append(replace(turn, alone=True))
                 else:
                     yield turn.submission, result
@@ -130,8 +130,8 @@ class _Worker:
 
     turn: _Turn
     """The turn it is working on, or the last one."""
-    clock_ended = False
-    """True if some exercise of the last turn ran out of wall time."""
+    is_doubtful = False
+    """True if some outcome of the last turn may be due to a busy machine (`Sandbox.doubtful_outcomes`)."""
 
     def __init__(self, run: "GradingRun", work: Work) -> None:
         self.connection, inside = multiprocessing.Pipe()
@@ -157,7 +157,7 @@ class _Worker:
             Exception: whatever the worker raised.
         """
         try:
-            kind, content, memory, self.clock_ended = self.connection.recv()
+            kind, content, memory, self.is_doubtful = self.connection.recv()
         except (EOFError, OSError):
             self.usable = False
             self.process.join(_END_SECONDS)
@@ -242,7 +242,7 @@ def _serve(connection: Connection, run: "GradingRun", work: Work) -> None:
 
 
 def _answer(connection: Connection, run: "GradingRun", work: Work) -> None:
-    """Start a sandbox, then grade each submission that comes and send (kind, content, memory, clock ended) back."""
+    """Start a sandbox, then grade each submission that comes and send (kind, content, memory, is doubtful) back."""
     try:
         from grader.grading.run_submission import start_sandbox
 
@@ -252,9 +252,9 @@ def _answer(connection: Connection, run: "GradingRun", work: Work) -> None:
             connection.send(("started", None, 0, False))
             while True:
                 submission = connection.recv()
-                before = sandbox.wall_timeouts
+                before = sandbox.doubtful_outcomes
                 result = work(run, submission, sandbox)
-                connection.send(("result", result, _memory(), sandbox.wall_timeouts > before))
+                connection.send(("result", result, _memory(), sandbox.doubtful_outcomes > before))
     except (EOFError, BrokenPipeError, ConnectionResetError, MemoryError):
         raise
     except Exception as error:

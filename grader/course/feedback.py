@@ -1,6 +1,9 @@
 """The results of grading as data classes: what was judged, what was diagnosed, and what a learner or a class is told.
 
-`judging` and `classroom` fill them and `report` draws them; apart from sums of points, nothing here computes.
+`judging` and `classroom` fill them and `report` draws them; apart from sums of points, nothing here computes. A card
+tells a `Feedback`, whose `Diagnosis` names the mistakes; a class is a `ClassResult` of `SubmissionResult`s.
+
+A new field needs a default, because `report/results.py` writes these classes into `results.json` and reads older files.
 """
 
 from collections.abc import Sequence
@@ -313,7 +316,8 @@ class Feedback:
     """For a missing exercise: the name of a function that is probably meant as it; empty if there is none."""
     printed: Printed | None = None
     """What the function printed in one scenario; None if nothing."""
-    printed_in: str = ""  # Korean title of that scenario
+    printed_in: str = ""
+    """Korean title of that scenario; empty if nothing was printed."""
     code: str = ""
     """The learner's whole answer, as graded or as it does not parse; only in reports of a class (`kept_answers`)."""
     code_line: int | None = None

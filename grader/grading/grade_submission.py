@@ -20,20 +20,22 @@ from grader.grading.grading_run import GradingRun
 from grader.grading.run_submission import Outcomes, run_submission, start_sandbox
 from grader.grading.warm import warm_up
 from grader.judging.assess import assess, feedback_on_syntax_error, feedback_without_trace
+from grader.judging.learner_code import LearnerCode
 from grader.judging.messages import (
+    CUT_OFF_MESSAGE,
     STATUS_MESSAGES,
     no_time_left_message,
     only_waited_message,
     time_limit_message,
 )
-from grader.judging.origin import Origin
 from grader.judging.own_edit import wants_own_edit, with_own_edit
 from grader.judging.reference import Reference, cached_reference
 from grader.judging.repair.add_repair import wants_repair, with_repair
 from grader.observe.trace import Trace
 from grader.observe.wording import particle
 from grader.sandbox.attempts import Attempts
-from grader.sandbox.client import ONLY_WAITED, SuspiciousAct
+from grader.sandbox.client import SuspiciousAct
+from grader.sandbox.no_answer import CUT_OFF, ONLY_WAITED
 from grader.sandbox.sandbox import NO_TIME_LEFT, Outcome, Sandbox
 from grader.sandbox.server_process import SandboxUnavailable
 from grader.submission.close_names import Pairing, close_names
@@ -159,11 +161,13 @@ def _feedback_on(
         )
         if status == "timeout":
             message = _timeout_message(run, outcome)
+        elif outcome.detail == CUT_OFF:
+            message = CUT_OFF_MESSAGE
         feedback = feedback_without_trace(exercise, status, message=message, file=file)
     else:
         known_runs = cached_reference(exercise.name, run.seed, run.device)
         feedback = _assess_and_repair(
-            exercise, outcome.trace, known_runs, Origin.of_file(source), attempts, hints=run.own_file
+            exercise, outcome.trace, known_runs, LearnerCode.of_file(source), attempts, hints=run.own_file
         )
         if note := source.note_on(feedback.error):
             feedback = replace(feedback, notes=(*feedback.notes, note))
@@ -192,7 +196,7 @@ def _assess_and_repair(
     exercise: Exercise,
     trace: Trace,
     known_runs: Reference,
-    origin: Origin,
+    learner_code: LearnerCode,
     attempts: Attempts | None,
     *,
     hints: bool,
@@ -205,7 +209,7 @@ def _assess_and_repair(
         exercise: the exercise.
         trace: the learner's trace.
         known_runs: runs of the solution and of the known mistakes.
-        origin: the learner's code.
+        learner_code: the learner's code, with the place of each line.
         attempts: play attempts; None: no search.
         hints: where known mistakes explain everything, search for the edit that hints tell (`judging/own_edit.py`).
 
@@ -214,20 +218,20 @@ def _assess_and_repair(
         SandboxUnavailable: the sandbox cannot be used any more.
     """
     try:
-        feedback = assess(exercise, trace, known_runs, origin)
+        feedback = assess(exercise, trace, known_runs, learner_code)
         needs_repair, needs_edit = wants_repair(feedback), hints and wants_own_edit(feedback)
         if attempts is None or not (needs_repair or needs_edit):
             return feedback
         search = with_repair if needs_repair else with_own_edit
         return search(
-            feedback, exercise, trace.runs, known_runs, origin, attempts.for_exercise(exercise.name)
+            feedback, exercise, trace.runs, known_runs, learner_code, attempts.for_exercise(exercise.name)
         )
     except (CourseError, SandboxUnavailable):  # a fault of the author or the machine, not of the student
         raise
     except Exception:
-        logging.getLogger(__name__).exception("assessing %s of %s", exercise.name, origin.file)
+        logging.getLogger(__name__).exception("assessing %s of %s", exercise.name, learner_code.file)
         message = f"{STATUS_MESSAGES['crashed']} (읽을 수 없는 기록)"
-        return feedback_without_trace(exercise, "crashed", message=message, file=origin.file)
+        return feedback_without_trace(exercise, "crashed", message=message, file=learner_code.file)
 
 
 def _is_as_handed_out(run: GradingRun, submission: Submission, exercise: Exercise) -> bool:

@@ -17,8 +17,8 @@ from grader.course.feedback import Feedback
 from grader.grading import SEED
 from grader.grading.time_limit import time_limit
 from grader.judging.assess import assess, feedback_on_syntax_error, feedback_without_trace
+from grader.judging.learner_code import LearnerCode
 from grader.judging.messages import STATUS_MESSAGES, only_waited_message, time_limit_message
-from grader.judging.origin import Origin
 from grader.judging.reference import cached_reference
 from grader.observe.play import TimeLimit, play
 from grader.observe.program import Program, load_program
@@ -49,7 +49,7 @@ class Judged(NamedTuple):
 def play_and_judge(
     exercise: Exercise,
     program: Program,
-    origin: Origin,
+    learner_code: LearnerCode,
     *,
     seed: int = SEED,
     device: str = "cpu",
@@ -60,7 +60,7 @@ def play_and_judge(
     Args:
         exercise: the exercise.
         program: the loaded program.
-        origin: where its lines come from, for feedback.
+        learner_code: its text, with the place of each line.
         seed: seed of the scenarios.
         device: torch device.
         seconds: limit of wall time.
@@ -93,7 +93,7 @@ def play_and_judge(
         # learner's function runs, and failing in the same way as the solution must not count as right.
         cached_reference.cache_clear()
         raise KernelIsBroken(_BROKEN)
-    return Judged(assess(exercise, trace, known, origin), trace)
+    return Judged(assess(exercise, trace, known, learner_code), trace)
 
 
 def check_here(
@@ -115,18 +115,18 @@ def check_here(
     Raises:
         KernelIsBroken: the solution does not run here either.
     """
-    origin = Origin.of_file(source)
+    learner_code = LearnerCode.of_file(source)
     feedbacks = []
     for exercise in exercises:
         with _silence():
-            feedback = _check_one(source, exercise, origin, seed, device, seconds)
+            feedback = _check_one(source, exercise, learner_code, seed, device, seconds)
         if feedback.begun or exercise.kind == "exercise":
             feedbacks.append(feedback)
     return tuple(feedbacks)
 
 
 def _check_one(
-    source: SourceFile, exercise: Exercise, origin: Origin, seed: int, device: str, seconds: float
+    source: SourceFile, exercise: Exercise, learner_code: LearnerCode, seed: int, device: str, seconds: float
 ) -> Feedback:
     """Load a file and return feedback on one of its exercises, within the time limit for each step."""
     complaint = source.complaint(exercise.name)
@@ -136,7 +136,7 @@ def _check_one(
     try:
         with time_limit(seconds):
             program = load_program(source.program)
-        judged = play_and_judge(exercise, program, origin, seed=seed, device=device, seconds=seconds)
+        judged = play_and_judge(exercise, program, learner_code, seed=seed, device=device, seconds=seconds)
         return judged.feedback
     except TimeLimit:
         message = _timeout_message(seconds, begun)

@@ -67,13 +67,12 @@ class AgreementOracle:
             wrong: names of the scenarios in which they differ from the solution's.
         """
         self._reference, self._runs, self._wrong = reference, runs, wrong
-        self._positions = {variant: position for position, variant in enumerate(reference.variants)}
         self._answers: dict[tuple[str, MistakeSet], bool] = {}
         """Answers of `program_agrees`, by (name of the scenario, mistakes)."""
         self._first_variants: dict[str, dict[int, MistakeVariant]] = {}
         """First variant with each behaviour, by name of the scenario and number of the behaviour."""
-        self._sources: dict[Combination, str | None] = {}
-        """What `_source` returned, by mistakes in the order of the exercise's TOML."""
+        self._sources: dict[MistakeSet, str | None] = {}
+        """What `_source` returned."""
         cost = reference.exercise.driver.cost
         self._budget = round(_MAX_PLAYS / cost)
         self._reserve = round(_RESERVED_PLAYS / cost)
@@ -177,9 +176,9 @@ class AgreementOracle:
             groups.setdefault(self._reference.behaviour(variant, scenario), []).append(variant)
         return groups
 
-    def in_toml_order(self, mistakes: Iterable[MistakeVariant]) -> Combination:
-        """Return the variants in the order of the exercise's TOML; that of a set differs from process to process."""
-        return tuple(sorted(mistakes, key=self._positions.__getitem__))
+    def in_toml_order(self, mistakes: MistakeSet) -> Combination:
+        """Return the variants of the set in the order of the exercise's TOML."""
+        return self._reference.in_toml_order(mistakes)
 
     def hold_back_reserve(self) -> None:
         """Forbid the use of the reserve from now on."""
@@ -208,12 +207,11 @@ class AgreementOracle:
         """Return the learner's run; if the learner is right, the solution's, which is equal but for rounding."""
         return self._runs[scenario] if scenario in self._wrong else self._reference.solution_run(scenario)
 
-    def _source(self, mistakes: Iterable[MistakeVariant]) -> str | None:
+    def _source(self, mistakes: MistakeSet) -> str | None:
         """Return the source with all these mistakes made; None if their edits cannot be combined."""
-        variants = self.in_toml_order(mistakes)
-        if variants not in self._sources:
-            self._sources[variants] = self._reference.source_with_mistakes(variants)
-        return self._sources[variants]
+        if mistakes not in self._sources:
+            self._sources[mistakes] = self._reference.source_with_mistakes(mistakes)
+        return self._sources[mistakes]
 
 
 def _shared_leading_states(run: Run, target: Run) -> int:

@@ -15,7 +15,7 @@ of an exercise. If there is none, they call `feedback_without_trace` or `feedbac
    that it should.
 
 All steps count lines in the program that was run. The feedback, in which they end, counts them in the learner's file or
-cell (`Origin`).
+cell (`LearnerCode`).
 
 To add a step: call it in `assess`, or in `_details_of_mistakes` if it tells something about each mistake, and let
 `_make_diagnosis` put what it finds into a field of `Diagnosis`. Steps that play the learner's program again come later,
@@ -45,9 +45,9 @@ from grader.judging.compare_runs import has_same_cause
 from grader.judging.evidence import Evidence, clearest_difference, gather_evidence
 from grader.judging.explain import ExplainedMistake, Explanation, explain
 from grader.judging.judge import Verdict, judge
+from grader.judging.learner_code import LearnerCode
 from grader.judging.locate import locate
 from grader.judging.messages import NOT_BEGUN_MESSAGE, STATUS_MESSAGES, played_message, with_diagnosis
-from grader.judging.origin import Origin
 from grader.judging.reference import Reference
 from grader.judging.right_lines import right_lines
 from grader.judging.signature import signature_difference
@@ -78,36 +78,36 @@ class _MistakeDetails(NamedTuple):
     """The first difference in the scenario that shows it most clearly; None if no scenario shows it."""
 
 
-def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origin) -> Feedback:
+def assess(exercise: Exercise, trace: Trace, reference: Reference, learner_code: LearnerCode) -> Feedback:
     """Judge a trace and return the feedback, with a diagnosis unless it passes or is not begun.
 
     Args:
         exercise: the exercise that was played.
         trace: what the submission did.
         reference: the runs with which it is compared.
-        origin: the learner's code.
+        learner_code: the learner's code, with the place of each line.
     """
     verdict = judge(exercise, trace, reference.solution_run)
-    if verdict.status != "passed" and _has_not_begun(exercise, trace, verdict, origin):
+    if verdict.status != "passed" and _has_not_begun(exercise, trace, verdict, learner_code):
         # A diagnosis shows the right order of events, a part of the answer: not for a learner who has not begun.
-        feedback = _make_feedback(exercise, trace, verdict, Diagnosis(), None, origin)
+        feedback = _make_feedback(exercise, trace, verdict, Diagnosis(), None, learner_code)
         return replace(feedback, message=NOT_BEGUN_MESSAGE, begun=False)
-    explanation = rule_out_twins(explain(trace, verdict, reference), exercise, origin)
-    details = _details_of_mistakes(exercise, explanation, trace, verdict, reference, origin)
+    explanation = rule_out_twins(explain(trace, verdict, reference), exercise, learner_code)
+    details = _details_of_mistakes(exercise, explanation, trace, verdict, reference, learner_code)
     evidence = gather_evidence(explanation, trace, verdict, reference)
     exception = _unexplained_exception(explanation, trace, reference)
     diagnosis = replace(
-        _make_diagnosis(exercise, explanation, details, evidence, origin),
+        _make_diagnosis(exercise, explanation, details, evidence, learner_code),
         unexplained_checks=_unexplained_checks(explanation, verdict, reference),
         exception_apart=exception is not None,
     )
     if exception is not None:  # show this exception rather than one that a named mistake explains
         verdict = replace(verdict, failure=exception)
     line = _line_to_show(details, evidence)
-    feedback = _make_feedback(exercise, trace, verdict, diagnosis, line, origin)
+    feedback = _make_feedback(exercise, trace, verdict, diagnosis, line, learner_code)
     if verdict.status == "passed" or trace.load_failure is not None or diagnosis.explains_all:
         return feedback
-    return _with_signature_difference(feedback, exercise, origin)
+    return _with_signature_difference(feedback, exercise, learner_code)
 
 
 def feedback_without_trace(
@@ -150,13 +150,13 @@ def feedback_on_syntax_error(exercise: Exercise, complaint: Complaint, file: str
     )
 
 
-def _has_not_begun(exercise: Exercise, trace: Trace, verdict: Verdict, origin: Origin) -> bool:
+def _has_not_begun(exercise: Exercise, trace: Trace, verdict: Verdict, learner_code: LearnerCode) -> bool:
     """Return True if the learner has not begun the exercise.
 
     If the `raise NotImplementedError` without a text, which the starter has, ended a function, this holds if there was
     no event in any scenario. Otherwise, and for every class, the text decides (`has_empty_body`).
     """
-    definition = definition_of(origin.source, exercise.name)
+    definition = definition_of(learner_code.text, exercise.name)
     failure = verdict.failure
     raised_as_starter = (
         failure is not None
@@ -176,19 +176,19 @@ def _details_of_mistakes(
     trace: Trace,
     verdict: Verdict,
     reference: Reference,
-    origin: Origin,
+    learner_code: LearnerCode,
 ) -> list[_MistakeDetails]:
     """Return what can be found out about each of the explanation's mistakes.
 
     If a mistake is only a call that is written but never made (`uncalled`), its location is the line that keeps the
     call from being made, and its text begins with a sentence about that.
     """
-    locations = locate(explanation, trace, reference, origin)
+    locations = locate(explanation, trace, reference, learner_code)
     details = []
     for mistake, found_location in zip(explanation.mistakes, locations, strict=True):
         location = found_location
         text = true_explanation(mistake, explanation, trace, reference)
-        unmade = unmade_call(exercise, mistake, origin)
+        unmade = unmade_call(exercise, mistake, learner_code)
         if unmade is not None:
             location = Location(unmade.line)
             text = replace(text, explain=f"{unmade.sentence} {text.explain}".rstrip(), title=unmade.title)
@@ -202,7 +202,7 @@ def _make_diagnosis(
     explanation: Explanation,
     details: Sequence[_MistakeDetails],
     evidence: Evidence,
-    origin: Origin,
+    learner_code: LearnerCode,
 ) -> Diagnosis:
     """Return what was found as the learner reads it, with lines and cells as the learner counts them.
 
@@ -211,14 +211,14 @@ def _make_diagnosis(
         explanation: what explains the submission.
         details: what was found out about each of the explanation's mistakes.
         evidence: what else shows that something is wrong.
-        origin: the learner's code.
+        learner_code: the learner's code, with the place of each line.
     """
     titles = {scenario.name: scenario.title for scenario in exercise.driver.scenarios}
     nearest = explanation.nearest_mistake
     return Diagnosis(
-        mistakes=tuple(_name_mistake(one, exercise, origin) for one in details),
+        mistakes=tuple(_name_mistake(one, exercise, learner_code) for one in details),
         first_difference=evidence.first_difference,
-        yours=tuple(_with_learner_line(moment, origin) for moment in evidence.timelines.yours),
+        yours=tuple(_with_learner_line(moment, learner_code) for moment in evidence.timelines.yours),
         right=evidence.timelines.right,
         order_scenario=evidence.order_scenario,
         recipe=evidence.recipe,
@@ -228,7 +228,7 @@ def _make_diagnosis(
     )
 
 
-def _name_mistake(details: _MistakeDetails, exercise: Exercise, origin: Origin) -> NamedMistake:
+def _name_mistake(details: _MistakeDetails, exercise: Exercise, learner_code: LearnerCode) -> NamedMistake:
     """Return one mistake as the learner reads it, with its line as the learner counts lines."""
     mistake, text = details.mistake, details.text
     titles = {scenario.name: scenario.title for scenario in exercise.driver.scenarios}
@@ -242,12 +242,12 @@ def _name_mistake(details: _MistakeDetails, exercise: Exercise, origin: Origin) 
         difference=details.difference,
         right_lines=right_lines(exercise, mistake),
     )
-    return named if details.location is None else _at_location(named, details.location, origin)
+    return named if details.location is None else _at_location(named, details.location, learner_code)
 
 
-def _at_location(named: NamedMistake, location: Location, origin: Origin) -> NamedMistake:
+def _at_location(named: NamedMistake, location: Location, learner_code: LearnerCode) -> NamedMistake:
     """Return the named mistake with the location as the learner counts lines, and the text of the line."""
-    place, text = origin.place(location.line), origin.line_text(location.line)
+    place, text = learner_code.place_of(location.line), learner_code.line_text(location.line)
     return replace(
         named,
         line=place.line if place else None,
@@ -258,9 +258,9 @@ def _at_location(named: NamedMistake, location: Location, origin: Origin) -> Nam
     )
 
 
-def _with_learner_line(moment: Moment, origin: Origin) -> Moment:
+def _with_learner_line(moment: Moment, learner_code: LearnerCode) -> Moment:
     """Return the moment with its line as the learner counts lines."""
-    place = origin.place(moment.line)
+    place = learner_code.place_of(moment.line)
     return replace(moment, line=place.line if place else None)
 
 
@@ -325,7 +325,7 @@ def _make_feedback(
     verdict: Verdict,
     diagnosis: Diagnosis,
     line: int | None,
-    origin: Origin,
+    learner_code: LearnerCode,
 ) -> Feedback:
     """Return the feedback; it points at the line that raised or, if none did, at `line` of the program.
 
@@ -338,7 +338,7 @@ def _make_feedback(
         is_raise_of_named_mistake = failure.own and is_explained and line is not None
         if not is_raise_of_named_mistake:
             line = failure.line
-    place = origin.place(line)
+    place = learner_code.place_of(line)
     error = f"{failure.type}: {failure.message}" if failure else None
     raised = failure is not None and failure.own
     printing_scenario = _printing_scenario(exercise, trace, verdict)
@@ -352,11 +352,11 @@ def _make_feedback(
         diagnosis=diagnosis,
         line=place.line if place else None,
         cell=place.cell if place else None,
-        source_line=origin.line_text(line),
-        file=origin.file,
+        source_line=learner_code.line_text(line),
+        file=learner_code.file,
         error=error,
         raised=raised,
-        notes=tuple(map(origin.warning_with_place, trace.warnings)),
+        notes=tuple(map(learner_code.warning_with_place, trace.warnings)),
         seconds=trace.seconds,
         kind=exercise.kind,
         because=exercise.because if verdict.status == "passed" else "",
@@ -379,13 +379,13 @@ def _printing_scenario(exercise: Exercise, trace: Trace, verdict: Verdict) -> Sc
     return None
 
 
-def _with_signature_difference(feedback: Feedback, exercise: Exercise, origin: Origin) -> Feedback:
+def _with_signature_difference(feedback: Feedback, exercise: Exercise, learner_code: LearnerCode) -> Feedback:
     """Return feedback that says how the learner's function takes other arguments than the exercise says.
 
     If it takes the same arguments, return the feedback unchanged. Of the diagnosis, only the named mistakes stay, and
     what they leave unexplained: what a function does with misplaced arguments is no evidence of anything.
     """
-    found = signature_difference(exercise, origin.source)
+    found = signature_difference(exercise, learner_code.text)
     if found is None:
         return feedback
     diagnosis = Diagnosis(
@@ -399,10 +399,10 @@ def _with_signature_difference(feedback: Feedback, exercise: Exercise, origin: O
     feedback = with_diagnosis(feedback, diagnosis)
     if diagnosis.mistakes:  # the line stays that of the first mistake
         return feedback
-    place = origin.place(found.line)
+    place = learner_code.place_of(found.line)
     return replace(
         feedback,
         line=place.line if place else None,
         cell=place.cell if place else None,
-        source_line=origin.line_text(found.line),
+        source_line=learner_code.line_text(found.line),
     )

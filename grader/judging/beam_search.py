@@ -100,7 +100,6 @@ class BeamSearch:
                 the solution's.
         """
         self._reference, self._oracle, self._wrong = reference, oracle, wrong
-        self._positions = {variant: position for position, variant in enumerate(reference.variants)}
         self._has_explained_any = False
         self._plays_before_searches: int | None = None
         """Number of plays charged before the first search; None before that."""
@@ -350,5 +349,5 @@ class BeamSearch:
 
         After that, those come first whose mistakes are earlier in the exercise's TOML.
         """
-        positions = sorted(self._positions[variant] for variant in candidate.mistakes)
+        positions = sorted(self._reference.positions[variant] for variant in candidate.mistakes)
         return -len(candidate.explained), len(positions), positions

@@ -68,6 +68,12 @@ class ComparedStatement:
         return self.node.lineno
 
     @property
+    def line_before_next(self) -> int:
+        """Number of the line behind which something is missing that belongs after it: for a simple statement its last
+        line; for one with a body the first, behind which the body begins."""
+        return self.node.lineno if is_compound(self.node) else self.node.end_lineno or self.node.lineno
+
+    @property
     def names_changed(self) -> set[str]:
         """Names that it assigns, or with which a call in a bare expression begins: `x` in `x = …`, `x[0] += …`,
         `x.append(…)` and `x(…)`. Empty if it has a body."""

@@ -1,4 +1,4 @@
-"""Find the line of the learner's program that each explained mistake is about.
+"""Find the line of the learner's program that each explained mistake is about, for `assess.py`.
 
 Five ways are tried, and the first that finds a line counts:
 
@@ -27,7 +27,7 @@ from grader.judging.compare_runs import has_same_cause
 from grader.judging.edits import MistakeVariant
 from grader.judging.event_orders import unpaired_events
 from grader.judging.explain import ExplainedMistake, Explanation
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.reference import Reference
 from grader.judging.solution import exercise_source
 from grader.judging.text_location import Location, locate_in_text
@@ -36,7 +36,7 @@ from grader.submission.syntax import definition_of, is_compound, methods, return
 
 
 def locate(
-    explanation: Explanation, trace: Trace, reference: Reference, origin: Origin
+    explanation: Explanation, trace: Trace, reference: Reference, learner_code: LearnerCode
 ) -> list[Location | None]:
     """Return the location of each of the explanation's mistakes (`_locate_one`); lines are counted in the program.
 
@@ -44,26 +44,32 @@ def locate(
         explanation: what explains the submission.
         trace: the submission's trace.
         reference: the runs with which it was compared.
-        origin: the learner's code.
+        learner_code: the learner's code, with the place of each line.
     """
-    return [_locate_one(mistake, explanation, trace, reference, origin) for mistake in explanation.mistakes]
+    return [
+        _locate_one(mistake, explanation, trace, reference, learner_code) for mistake in explanation.mistakes
+    ]
 
 
 def _locate_one(
-    mistake: ExplainedMistake, explanation: Explanation, trace: Trace, reference: Reference, origin: Origin
+    mistake: ExplainedMistake,
+    explanation: Explanation,
+    trace: Trace,
+    reference: Reference,
+    learner_code: LearnerCode,
 ) -> Location | None:
     """Return the location of one mistake; None only if `def` or `class` does not define the exercise."""
     if not mistake.variant.mistake.only_near:  # with it, the course has fixed the line: no exception moves it
-        raising = _line_that_raises(mistake, trace, reference, origin.source)
+        raising = _line_that_raises(mistake, trace, reference, learner_code.text)
         if raising is not None:
             return raising
         moved = _line_of_moved_event(mistake, trace, reference)
         if moved is not None:
             return moved
-    location = _line_like_any_variant(mistake, explanation, reference, origin.source)
+    location = _line_like_any_variant(mistake, explanation, reference, learner_code.text)
     if location is not None:
-        return _in_a_branch_that_ran(location, mistake, trace, origin.source)
-    return _line_of_event(mistake, trace, reference) or _line_in_definition(mistake, reference, origin)
+        return _in_a_branch_that_ran(location, mistake, trace, learner_code.text)
+    return _line_of_event(mistake, trace, reference) or _line_in_definition(mistake, reference, learner_code)
 
 
 def _line_that_raises(
@@ -123,13 +129,13 @@ def _line_of_moved_event(mistake: ExplainedMistake, trace: Trace, reference: Ref
 
 def _line_of_condition(source: str, line: int) -> int | None:
     """Return the line of the innermost `if` whose body holds the line; None if it stands in no such body."""
-    tests = [
+    conditions = [
         node.lineno
         for statement in top_level(source)
         for node in ast.walk(statement)
         if isinstance(node, ast.If) and node.body[0].lineno <= line <= (node.body[-1].end_lineno or 0)
     ]
-    return max(tests, default=None)
+    return max(conditions, default=None)
 
 
 def _line_like_any_variant(
@@ -162,10 +168,7 @@ def _line_like_variant(
     others = tuple(other for other in explanation.combination if other.mistake.id != mistake.id)
     with_others = reference.source_to_edit(variant, others) if others else None
     if with_others and not mistake.near:
-        # `source_with_mistakes` wants the order of the exercise's TOML, which `variants` has.
-        made = {variant, *others}
-        all_variants = tuple(other for other in reference.variants if other in made)
-        with_all = reference.source_with_mistakes(all_variants)
+        with_all = reference.source_with_mistakes((variant, *others))
         if with_all:
             base, wrong = with_others, with_all
     return locate_in_text(
@@ -223,12 +226,14 @@ def _line_of_event(mistake: ExplainedMistake, trace: Trace, reference: Reference
     return None
 
 
-def _line_in_definition(mistake: ExplainedMistake, reference: Reference, origin: Origin) -> Location | None:
+def _line_in_definition(
+    mistake: ExplainedMistake, reference: Reference, learner_code: LearnerCode
+) -> Location | None:
     """Return the line of the last `return` if `Mistake.at` is `return`, or that of the method which it names.
 
     Where there is none, return the line of the definition's `def` or `class`; None if neither defines the exercise.
     """
-    definition = definition_of(origin.source, reference.exercise.name)
+    definition = definition_of(learner_code.text, reference.exercise.name)
     if definition is None:
         return None
     # Of twins, the card explains the one that is shown first, and no text or event has spoken for another.

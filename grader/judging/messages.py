@@ -8,13 +8,13 @@ here, beside `time_limit_message`. For one that is missing, they pass none; for 
 `report/words.py` reads messages. Unless the status is `passed` or `failed`, or a cause is named, `headline` makes the
 first sentence, up to the first full stop that a space follows, the card's headline, and the rest the text below it; an
 exception that ends the message is cut off. `next_step` advises on loops where the message of a timeout ends in
-`ENDLESS_LOOP`.
+`ENDLESS_LOOP`, and not on what a process ends where the message ends in `MACHINE_AT_FAULT`.
 """
 
 from dataclasses import replace
 
 from grader.course.feedback import Diagnosis, Feedback, FirstDifference, Status
-from grader.observe.wording import ENDLESS_LOOP, one_of
+from grader.observe.wording import ENDLESS_LOOP, MACHINE_AT_FAULT, one_of
 
 STATUS_MESSAGES: dict[Status, str] = {
     "passed": "통과했어요.",
@@ -33,6 +33,8 @@ Where nothing better is known, it is the whole message, or the text before an ex
 the default of `assess.py feedback_without_trace`, whose callers often know more and pass another message. They always
 do for `timeout` (one of those below) and `unreadable` (the files and their faults).
 """
+CUT_OFF_MESSAGE = f"실행이 끝나기 전에 밖에서 멈췄어요. {MACHINE_AT_FAULT}"
+"""Message for code whose run was cut off (`sandbox/no_answer.py CutOff`), again when it was tried once more."""
 NOT_BEGUN_MESSAGE = "아직 시작하지 않았어요. 함수 안을 채운 다음 다시 확인해 보세요."
 """Message for a function whose body the learner has not begun to write."""
 

@@ -30,7 +30,7 @@ from grader.course.feedback import Effect, Feedback, NamedMistake, OwnEdit
 from grader.judging.compare_runs import find_difference
 from grader.judging.explain import explain
 from grader.judging.judge import judge
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.reference import Reference
 from grader.judging.repair.edit_drafts import KINDS
 from grader.judging.repair.search import Runner, search_repair
@@ -64,7 +64,7 @@ def with_own_edit(
     exercise: Exercise,
     runs: Mapping[str, Run],
     reference: Reference,
-    origin: Origin,
+    learner_code: LearnerCode,
     runner: Runner,
 ) -> Feedback:
     """Return the feedback with an `own_edit` that mends its first mistake, and with that mistake at the edit's place.
@@ -77,18 +77,18 @@ def with_own_edit(
         exercise: the exercise that was judged.
         runs: the learner's runs.
         reference: the reference that judged the runs.
-        origin: the learner's code.
+        learner_code: the learner's code, with the place of each line.
         runner: plays edited versions of the learner's code where they can do no harm.
     """
     try:
-        lines = origin.source.split("\n")
+        lines = learner_code.text.split("\n")
         search = _Search(exercise, runs, reference, runner)
-        edit = search.find(origin.source)
+        edit = search.find(learner_code.text)
         change = None if edit is None else _as_line_change(lines, edit)
         if change is not None:
-            line = _line_in_program(feedback.diagnosis.mistakes[0], origin)
+            line = _line_in_program(feedback.diagnosis.mistakes[0], learner_code)
             change = search.at_the_card(lines, change, feedback.diagnosis.mistakes[0], line)
-        own_edit = None if change is None else _as_own_edit(lines, change, origin)
+        own_edit = None if change is None else _as_own_edit(lines, change, learner_code)
         if own_edit is None:
             return feedback
         return _with_line_of_edit(replace(feedback, own_edit=own_edit), exercise)
@@ -147,11 +147,11 @@ def _at_the_edit(named: NamedMistake, edit: OwnEdit) -> NamedMistake:
     return replace(named, line=line, cell=edit.cell, before=before, after=after, source_line=shown)
 
 
-def _line_in_program(named: NamedMistake, origin: Origin) -> int | None:
+def _line_in_program(named: NamedMistake, learner_code: LearnerCode) -> int | None:
     """Return the line of a mistake, as the program's lines are counted; None if it has none."""
-    if named.line is None or not origin.places:
+    if named.line is None or not learner_code.places:
         return named.line
-    places = enumerate(origin.places, start=1)
+    places = enumerate(learner_code.places, start=1)
     return next((n for n, place in places if (place.line, place.cell) == (named.line, named.cell)), None)
 
 
@@ -322,7 +322,7 @@ def _statement_at(before: Sequence[str], line: int) -> ast.stmt | None:
     return here[0] if len(here) == 1 else None
 
 
-def _as_own_edit(before: Sequence[str], change: _LineChange, origin: Origin) -> OwnEdit | None:
+def _as_own_edit(before: Sequence[str], change: _LineChange, learner_code: LearnerCode) -> OwnEdit | None:
     """Return the change with the line numbers of the learner's file.
 
     None if it has no line or too many (`_MAX_LINES`), if only empty lines stand above it (as above a first import), or
@@ -331,7 +331,7 @@ def _as_own_edit(before: Sequence[str], change: _LineChange, origin: Origin) -> 
     Args:
         before: all lines of the program before the edit.
         change: the edit.
-        origin: the learner's code.
+        learner_code: the learner's code, with the place of each line.
     """
     behind = change.behind
     while behind and not before[behind - 1].strip():
@@ -339,8 +339,11 @@ def _as_own_edit(before: Sequence[str], change: _LineChange, origin: Origin) -> 
     line_count = max(len(change.old), len(change.new))
     if not behind or not 0 < line_count <= _MAX_LINES:
         return None
-    above = origin.place(behind)
-    first, last = origin.place(change.start + 1), origin.place(max(change.end, change.start + 1))
+    above = learner_code.place_of(behind)
+    first, last = (
+        learner_code.place_of(change.start + 1),
+        learner_code.place_of(max(change.end, change.start + 1)),
+    )
     if above is None or first is None or last is None:
         return None
     return OwnEdit(

@@ -23,7 +23,7 @@ import re
 import types
 import weakref
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import redirect_stdout
 from functools import cached_property, lru_cache
 
@@ -116,26 +116,35 @@ class Reference:
         kept = self._kept_run(source, scenario)
         return self.complete_run(source, scenario) if kept is None else kept
 
-    def source_with_mistakes(self, combination: Combination) -> str | None:
-        """Return the source with all these mistakes made; None if their edits cannot be combined."""
+    def in_toml_order(self, mistakes: Iterable[MistakeVariant]) -> Combination:
+        """Return the variants in the order of the exercise's TOML; that of a set differs from process to process."""
+        return tuple(sorted(mistakes, key=self.positions.__getitem__))
+
+    def source_with_mistakes(self, mistakes: Iterable[MistakeVariant]) -> str | None:
+        """Return the source with all these mistakes made; None if their edits cannot be combined.
+
+        The order of `mistakes` does not matter: where edits overlap, it would decide which program is made, so the
+        order of the exercise's TOML is taken.
+        """
+        combination = self.in_toml_order(mistakes)
         if len(combination) == 1:
             return self.sources[combination[0].name]
         return combination_source(self.exercise, combination)
 
-    def source_to_edit(self, variant: MistakeVariant, others: Combination = ()) -> str | None:
+    def source_to_edit(self, variant: MistakeVariant, others: Iterable[MistakeVariant] = ()) -> str | None:
         """Return the source that the variant edits: the solution with the other mistakes made.
 
         It has two copies of the code if the variant, or one of the others, is made in one copy only
         (`MistakeVariant.copy`). None if the edits of the others cannot be combined.
         """
-        return combination_source(self.exercise, others, in_two_copies=variant.copy > 0)
+        return combination_source(self.exercise, self.in_toml_order(others), in_two_copies=variant.copy > 0)
 
-    def run_with_mistakes(self, combination: Combination, scenario: str) -> Run:
+    def run_with_mistakes(self, mistakes: Iterable[MistakeVariant], scenario: str) -> Run:
         """Return the complete run of the program with all these mistakes made.
 
         If their edits cannot be combined, return the solution's run: nothing is then said to follow from the mistakes.
         """
-        return self.complete_run(self.source_with_mistakes(combination) or _SOLUTION, scenario)
+        return self.complete_run(self.source_with_mistakes(mistakes) or _SOLUTION, scenario)
 
     def equivalent_variants(self, variant: MistakeVariant) -> Iterator[MistakeVariant]:
         """Yield the other variants of the same mistake that behave like this one in every scenario."""
@@ -160,7 +169,7 @@ class Reference:
         key = (variant.name, scenario)
         if key not in self._new_behaviours:
             is_harmless = self.reproduces(self.sources[variant.name], scenario, self.solution_run(scenario))
-            self._new_behaviours[key] = 0 if is_harmless else -1 - self.variants.index(variant)
+            self._new_behaviours[key] = 0 if is_harmless else -1 - self.positions[variant]
         return self._new_behaviours[key]
 
     def reproduces(self, source: str, scenario: str, run: Run) -> bool:
@@ -176,6 +185,11 @@ class Reference:
         if kept is None or not (kept.complete or _differs_so_far(kept, run, atol)):
             kept = self._store_run(source, scenario, self._play(source, scenario, against=run))
         return kept.complete and find_difference(run, kept, atol, failures_agree=has_same_cause) is None
+
+    @cached_property
+    def positions(self) -> dict[MistakeVariant, int]:
+        """Position of each variant in `variants`."""
+        return {variant: position for position, variant in enumerate(self.variants)}
 
     @cached_property
     def _behaviour_table(self) -> Behaviours:

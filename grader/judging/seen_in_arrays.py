@@ -87,7 +87,7 @@ def mistakes_seen_in_arrays(
     - no other mistake of which this is true gives the learner's numbers in one of its places.
 
     Args:
-        known: the mistakes that are named already, in the order of the exercise's TOML.
+        known: the mistakes that are named already.
         unexplained: names of the scenarios that they do not explain.
         wrong: names of all scenarios that went wrong.
         runs: the learner's runs by name of the scenario.
@@ -184,9 +184,7 @@ class _ArraySearch:
         """Return the source that makes the known mistakes and this one; None if it is among them or cannot be added."""
         if any(one.mistake.id == variant.mistake.id for one in self._known):
             return None
-        together = {*self._known, variant}
-        in_order = tuple(one for one in self._reference.variants if one in together)
-        return self._reference.source_with_mistakes(in_order)
+        return self._reference.source_with_mistakes((*self._known, variant))
 
 
 def _tells_much(field: str, with_mistake: Run, without: Run) -> bool:

@@ -5,6 +5,10 @@ programs contain counts more than a common one. The algorithm, for any two seque
 
 Example: of the statements `total = 0`, `total += loss.item()`, `return total` and `total += loss.item() * n`,
 `return total / n`, the second is paired with the first, and the third with the second. `total = 0` has no partner.
+
+`text_location.py` aligns the learner's program with the solution and with the mistake's program, and asks for the
+neighbours of a gap or for the line most like a mistake's. How alike is enough: the constants. Another reason for a
+statement to rank higher or lower belongs in `StatementAlignment._score`.
 """
 
 import ast

@@ -13,7 +13,7 @@ them; another one goes there):
 1. If there is a `near` that does not have to be used (`Mistake.only_near`): the learner's line that repeats a new
    statement almost word for word. There the learner wrote the mistake itself.
 2. The place where one of the learner's blocks lacks an old statement that a similar block of the learner's has
-   (`twin_blocks`). There the learner's own program shows what is missing.
+   (`similar_blocks`). There the learner's own program shows what is missing.
 3. If there is a `near`: the learner's line that is aligned with it, or the gap beside that line. If no line is: the
    line most like what the mistake puts in its place, or the gap where it belongs (`_LineFinder.place_near`).
 4. The learner's line most like a new statement, preferably one that is aligned with it. If no line is like one, or the
@@ -44,8 +44,8 @@ from grader.judging.compared_statements import (
     statements_of,
     words_of_all,
 )
+from grader.judging.similar_blocks import SimilarBlocks
 from grader.judging.statement_alignment import BestMatch, StatementAlignment
-from grader.judging.twin_blocks import TwinBlocks
 from grader.judging.variable_roles import match_by_variable
 from grader.submission.syntax import Definition, is_compound, methods
 
@@ -143,7 +143,7 @@ def locate_in_text(
     aligned_with_base = align_learner_with(base_program)
     found = finder.line_repeating_change() if near and not only_near else None
     if found is None:
-        found = _place_in_twin_block(definition, changed, aligned_with_base, has_near=bool(near))
+        found = _place_in_similar_block(definition, changed, aligned_with_base, has_near=bool(near))
     if found is None and near:
         other_program = None if with_other_mistakes is None else course_program(with_other_mistakes)
         aligned = aligned_with_base if other_program is None else align_learner_with(other_program)
@@ -163,7 +163,7 @@ def is_line_of(solution: str, line: str) -> bool:
         return False
 
 
-def _place_in_twin_block(
+def _place_in_similar_block(
     definition: Definition,
     changed: ChangedStatements,
     aligned_with_base: StatementAlignment,
@@ -188,13 +188,13 @@ def _place_in_twin_block(
     new = {statement.text for change in changed.changes for statement in change.new}
     if new & (learner_texts | base_texts):
         return None
-    twins = TwinBlocks(definition)
+    similar = SimilarBlocks(definition)
     # Without `near`, a compound statement counts only if the mistake narrows a condition: a block without the statement
     # is what the learner wrote for the cases that the narrowed condition leaves out.
     takes_compound = has_near or any(change.narrows_condition for change in changed.changes)
     for statement in learner:
         is_old = statement.text in old and (takes_compound or not is_compound(statement.node))
-        place = twins.missing_place(statement.node) if is_old else None
+        place = similar.missing_place(statement.node) if is_old else None
         if place is not None:
             return Location(place.line, side="before" if place.is_before else "after")
     return None
@@ -396,7 +396,7 @@ class _LineFinder:
         before, after = self._alignment.neighbours(start, end)
         if after is not None and (before is None or not self._leaves_method(before, after)):
             return Location(after.line, side="before")
-        return None if before is None else Location(before.line, side="after")
+        return None if before is None else Location(before.line_before_next, side="after")
 
     def _leaves_method(self, before: ComparedStatement, after: ComparedStatement) -> bool:
         """Return True if `before` stands in a method that both classes have, and `after` does not stand in it."""
@@ -430,11 +430,11 @@ class _LineFinder:
             return Location(line)
         first_missing = self._changed.first_removed_position
         if side:
-            return Location(line, side=side)
+            return Location(statement.line_before_next if side == "after" else line, side=side)
         if first_missing is not None and first_missing < position:
             return Location(line, side="before")
         is_missing_next = any(not c.new and c.position == position + 1 for c in self._changed.changes)
-        return Location(line, side="after" if is_missing_next else "")
+        return Location(statement.line_before_next, side="after") if is_missing_next else Location(line)
 
     def _fit_of(self, change: Change) -> float:
         """Return the fit of the learner's line most like a new statement.

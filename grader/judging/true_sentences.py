@@ -39,7 +39,7 @@ a function, its place in `_PREDICATES`, and a line above.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -47,7 +47,7 @@ import numpy as np
 from grader.course.conditions import leading_events, true_text
 from grader.course.course import CourseError
 from grader.judging.compare_runs import differing_fields, find_difference, tolerances
-from grader.judging.edits import Combination, MistakeVariant
+from grader.judging.edits import MistakeVariant
 from grader.judging.explain import ExplainedMistake, Explanation
 from grader.judging.reference import Reference
 from grader.observe.trace import Run, Trace
@@ -103,25 +103,25 @@ def true_explanation(
     return TrueText(f"{case}의 코드에만 이 실수가 있어요. {explain}", symptom, title)
 
 
-def explanations_of_combined_mistakes(combination: Combination, reference: Reference) -> tuple[str, ...]:
+def explanations_of_combined_mistakes(
+    mistakes: Sequence[MistakeVariant], reference: Reference
+) -> tuple[str, ...]:
     """Play the program that makes all of these mistakes, and return for each what is true of it there.
 
     Args:
-        combination: variants whose edits can be combined.
+        mistakes: variants of different mistakes, whose edits can be combined.
         reference: plays the program that makes them.
 
     Raises:
         ValueError: the edits exclude each other.
     """
-    program = reference.source_with_mistakes(combination)
+    program = reference.source_with_mistakes(mistakes)
     if program is None:
-        raise ValueError(f"edits that exclude each other: {[variant.name for variant in combination]}")
+        raise ValueError(f"edits that exclude each other: {[variant.name for variant in mistakes]}")
     names = [scenario.name for scenario in reference.exercise.driver.scenarios]
     trace = Trace(runs={name: reference.complete_run(program, name) for name in names})
-    explanation = Explanation(combination=combination)
-    made = [
-        ExplainedMistake(variant, alternatives=(variant.mistake,), scenarios=()) for variant in combination
-    ]
+    explanation = Explanation(combination=reference.in_toml_order(mistakes))
+    made = [ExplainedMistake(variant, alternatives=(variant.mistake,), scenarios=()) for variant in mistakes]
     return tuple(true_explanation(mistake, explanation, trace, reference).explain for mistake in made)
 
 

@@ -28,7 +28,7 @@ from itertools import chain
 from grader.course.course import Exercise
 from grader.judging.edits import MistakeVariant, variant_source
 from grader.judging.explain import ExplainedMistake, Explanation
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.solution import exercise_source
 from grader.submission.syntax import definition_of, parse, top_level
 
@@ -38,7 +38,7 @@ _REPLACEABLE = {_ORDER, *vars(builtins)}
 """What a program can do by other means, so that it is no contradiction if the learner's lacks it."""
 
 
-def rule_out_twins(explanation: Explanation, exercise: Exercise, origin: Origin) -> Explanation:
+def rule_out_twins(explanation: Explanation, exercise: Exercise, learner_code: LearnerCode) -> Explanation:
     """Return the explanation with the ids of contradicted twins in `ExplainedMistake.unlikely`.
 
     The learner's card does not show these; `results.json` names them with the others. A mistake without twins, and any
@@ -47,14 +47,14 @@ def rule_out_twins(explanation: Explanation, exercise: Exercise, origin: Origin)
     Args:
         explanation: what explains the submission.
         exercise: the exercise that was judged.
-        origin: the learner's code.
+        learner_code: the learner's code, with the place of each line.
     """
     if all(len(mistake.alternatives) == 1 for mistake in explanation.mistakes):
         return explanation
-    mentioned = _names_mentioned(origin.source)
+    mentioned = _names_mentioned(learner_code.text)
     if not mentioned:
         return explanation
-    definition = definition_of(origin.source, exercise.name)
+    definition = definition_of(learner_code.text, exercise.name)
     # A helper beside the definition may make a call for it, so all of the file is searched for names. Calls are counted
     # in the definition only: the answers to other exercises, in the same file, make calls of their own.
     done = _calls_and_comparisons([] if definition is None else [definition])

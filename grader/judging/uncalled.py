@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from grader.course.course import Exercise
 from grader.judging.explain import ExplainedMistake
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.right_lines import changed_lines
 from grader.submission.syntax import Definition, definition_of
 
@@ -38,7 +38,9 @@ class UnmadeCall:
     """Korean title in place of the mistake's, which says that the call is missing; empty: the mistake's is true."""
 
 
-def unmade_call(exercise: Exercise, mistake: ExplainedMistake, origin: Origin) -> UnmadeCall | None:
+def unmade_call(
+    exercise: Exercise, mistake: ExplainedMistake, learner_code: LearnerCode
+) -> UnmadeCall | None:
     """Return a call in the learner's definition that is never made, of a method whose call the mistake may lack.
 
     These are the methods that the solution calls in the lines that the mistake changes. A call without parentheses is
@@ -47,9 +49,9 @@ def unmade_call(exercise: Exercise, mistake: ExplainedMistake, origin: Origin) -
     Args:
         exercise: the exercise that was judged.
         mistake: a mistake that explains the learner's program.
-        origin: the learner's code.
+        learner_code: the learner's code, with the place of each line.
     """
-    definition = definition_of(origin.source, exercise.name)
+    definition = definition_of(learner_code.text, exercise.name)
     if definition is None:
         return None
     methods = set(_METHOD_CALL.findall("\n".join(changed_lines(exercise, mistake))))

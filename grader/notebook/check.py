@@ -16,7 +16,7 @@ from grader.course.feedback import Feedback
 from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.grading.in_process import SECONDS, KernelIsBroken, play_and_judge
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.own_edit import wants_own_edit, with_own_edit
 from grader.judging.reference import cached_reference
 from grader.judging.repair.add_repair import wants_repair, with_repair
@@ -84,7 +84,7 @@ def _checked(exercise: Exercise, function: Callable[..., Any], device: str, seco
     feedback = judge_in_kernel(exercise, function, device, seconds, hints=True)
     learner = Progress.load()
     repair, _ = repair_setting(Path.cwd())
-    gain = recorded_check(learner, feedback, _program(exercise, function)[1].source, repair)
+    gain = recorded_check(learner, feedback, _program(exercise, function)[1].text, repair)
     notes = (
         *feedback.notes,
         *_dependency_warnings(function, exercise.driver.lends),
@@ -184,18 +184,18 @@ def judge_in_kernel(
         KernelIsBroken: the solution fails in this kernel as well.
     """
     start_server(exercise, device)  # in the background, while the function runs here
-    program, origin = _program(exercise, function)
-    feedback, trace = play_and_judge(exercise, program, origin, device=device, seconds=seconds)
+    program, learner_code = _program(exercise, function)
+    feedback, trace = play_and_judge(exercise, program, learner_code, device=device, seconds=seconds)
     _freeze_loaded_objects()
     needs_repair, needs_edit = wants_repair(feedback), hints and wants_own_edit(feedback)
     if trace is None or not (needs_repair or needs_edit):
         return feedback
     known = cached_reference(exercise.name, SEED, device)
-    with attempts(exercise, _surroundings(exercise, function, origin.source), device) as runner:
+    with attempts(exercise, _surroundings(exercise, function, learner_code.text), device) as runner:
         if runner is None:
             return feedback
         search = with_repair if needs_repair else with_own_edit
-        return search(feedback, exercise, trace.runs, known, origin, runner)
+        return search(feedback, exercise, trace.runs, known, learner_code, runner)
 
 
 @cache
@@ -208,7 +208,7 @@ def _freeze_loaded_objects() -> None:
     gc.freeze()
 
 
-def _program(exercise: Exercise, function: Callable[..., Any]) -> tuple[Program, Origin]:
+def _program(exercise: Exercise, function: Callable[..., Any]) -> tuple[Program, LearnerCode]:
     code = code_of(function)
     filename = code.co_filename if code is not None else "<?>"
     source = "".join(linecache.getlines(filename))
@@ -216,7 +216,7 @@ def _program(exercise: Exercise, function: Callable[..., Any]) -> tuple[Program,
     # The clinic's function has another name than the learner's own; the judge looks for the exercise's name.
     if name != exercise.name:
         source = re.sub(rf"(?m)^(def|class) {re.escape(name)}\b", rf"\1 {exercise.name}", source)
-    return Program(names={exercise.name: function}, filename=filename), Origin(None, source)
+    return Program(names={exercise.name: function}, filename=filename), LearnerCode(source)
 
 
 def _name(function: Any) -> str:

@@ -16,7 +16,7 @@ from grader.course.conditions import unconditional_text
 from grader.course.course import Exercise, Mistake
 from grader.grading import SEED
 from grader.grading.time_limit import time_limit
-from grader.judging.edits import Combination, MistakeVariant, variants_of
+from grader.judging.edits import MistakeVariant, variants_of
 from grader.judging.reference import Reference, cached_reference
 from grader.judging.solution import exercise_source, solution_with_needed_imports
 from grader.judging.true_sentences import explanations_of_combined_mistakes
@@ -57,7 +57,7 @@ class Case:
     """Text of the function alone, without imports."""
     right: str = ""
     """Text of the function without the mistakes; empty for a program by somebody else."""
-    made: Combination = ()
+    made: tuple[MistakeVariant, ...] = ()
     """The ways in which `mistakes` are made, in their order; empty for a program by somebody else."""
 
     def named(self, name: str) -> str:
@@ -211,7 +211,7 @@ def _contains_another_mistake(exercise: Exercise, variant: MistakeVariant) -> bo
     return variant.number > 0 and any(set(other.edits) < edits for other in others)
 
 
-def _drawn(known: Reference, chosen: Combination, chance: random.Random) -> Case | None:
+def _drawn(known: Reference, chosen: tuple[MistakeVariant, ...], chance: random.Random) -> Case | None:
     """Return a case that makes the mistakes in these variants, or None if it cannot be proved wrong."""
     exercise = known.exercise
     raw = known.source_with_mistakes(chosen)
@@ -243,7 +243,7 @@ def _drawn(known: Reference, chosen: Combination, chance: random.Random) -> Case
     )
 
 
-def _mends(known: Reference, chosen: Combination, text: str) -> bool:
+def _mends(known: Reference, chosen: tuple[MistakeVariant, ...], text: str) -> bool:
     """Return True if a program is right; the scenarios in which these mistakes show are played first."""
     showing = {
         name: any(known.behaviour(variant, name) for variant in chosen)
@@ -257,7 +257,7 @@ def _mends(known: Reference, chosen: Combination, text: str) -> bool:
         return False
 
 
-def _near(known: Reference, chosen: Combination, right: str) -> frozenset[str]:
+def _near(known: Reference, chosen: tuple[MistakeVariant, ...], right: str) -> frozenset[str]:
     """Return the lines of the renamed solution to which the mistakes point by `near`."""
     plain = disguised(exercise_source(known.exercise), {}).splitlines()
     wanted = {_normal(variant.mistake.near) for variant in chosen if variant.mistake.near}
@@ -274,7 +274,9 @@ def _normal(line: str) -> str:
         return line.strip()
 
 
-def _first_failing_scenario(known: Reference, chosen: Combination, raw: str, broken: str) -> str | None:
+def _first_failing_scenario(
+    known: Reference, chosen: tuple[MistakeVariant, ...], raw: str, broken: str
+) -> str | None:
     """Return the first scenario in which the disguised program goes wrong.
 
     None if there is none, if the program behaves differently than before it was renamed, or if one mistake of a pair
@@ -294,7 +296,9 @@ def _first_failing_scenario(known: Reference, chosen: Combination, raw: str, bro
     return found if all(_changes_pair(known, variant, chosen, raw) for variant in chosen) else None
 
 
-def _changes_pair(known: Reference, variant: MistakeVariant, chosen: Combination, raw: str) -> bool:
+def _changes_pair(
+    known: Reference, variant: MistakeVariant, chosen: tuple[MistakeVariant, ...], raw: str
+) -> bool:
     """Return True if the pair behaves differently, in some scenario, than without this mistake."""
     others = tuple(other for other in chosen if other != variant)
     rest = known.source_with_mistakes(others)

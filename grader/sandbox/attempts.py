@@ -22,7 +22,8 @@ from typing import Self
 
 from grader.observe.trace import Run, TraceError
 from grader.sandbox.attempts_spent import AttemptsSpent
-from grader.sandbox.client import Child, Limits, NoAnswer, ServerGone, UnexpectedFrame
+from grader.sandbox.client import Child, Limits
+from grader.sandbox.no_answer import CutOff, NoAnswer, ServerGone, UnexpectedFrame
 from grader.sandbox.trace_bounds import read_bounded
 
 
@@ -79,7 +80,7 @@ class Attempts:
         """Prepare; nothing is forked before the first attempt.
 
         Args:
-            fork_child: forks a child with the given limits, and returns it without waiting for it.
+            fork_child: forks a child with the given limits, and returns it when it is ready.
             close_in_sandbox: closes a child, and the server too if that was lost with it.
             seed: seed of the scenarios.
             limits: limits of the attempts.
@@ -122,7 +123,7 @@ class Attempts:
 
         Raises:
             AttemptsSpent: a limit is used up (see `_is_spent`).
-            SandboxUnavailable: no server starts, or a child cannot be isolated or cannot start CUDA.
+            SandboxUnavailable: no server starts, or no child gets ready; see `sandbox.py Sandbox._fork_child`.
         """
         started = time.monotonic()
         try:
@@ -154,8 +155,9 @@ class Attempts:
             except NoAnswer as no_answer:
                 self._ended_children += not isinstance(no_answer, ServerGone)
                 self._close_child()
-                # The cause may be an earlier attempt that forged a frame, or something outside that killed the server.
-                if not isinstance(no_answer, (UnexpectedFrame, ServerGone)):
+                # The cause may be an earlier attempt that forged a frame, or something outside that killed the child
+                # or the server.
+                if not isinstance(no_answer, (UnexpectedFrame, CutOff)):
                     break
         return None
 
@@ -184,11 +186,10 @@ class Attempts:
         return trace_bytes
 
     def _start_child(self) -> Child:
-        """Fork a new child and wait until it is ready."""
+        """Fork a new child, which is ready then."""
         # Rounded up, because the kernel counts whole seconds.
         seconds_left = math.ceil(self._limits.total_cpu_seconds - self._cpu_seconds)
         self._child, self._loaded_text = self._fork_child(self._limits.child_limits(seconds_left)), None
-        self._child.wait_until_ready()
         return self._child
 
     def _close_child(self) -> None:

@@ -8,11 +8,17 @@ order of the course (`grading/run_submission.py` asks for them so): when an answ
 that it answers has been played already.
 
 `sandbox.py` makes one `ParcelContents`; `client.py Child` asks it for the modules of an exercise, and sends those that
-its child has not got yet, packed by `pack_parcel`. `inside/hidden_modules.py` unpacks them there.
+its child has not got yet, packed by `pack_parcel`. `inside/hidden_modules.py HiddenModules.unpack` executes them there.
 
-What a module imports is read from its text, at the top level only. So a module of `grader.exercises` must import others
-at its top level, and an import must name the module itself: `from grader.exercises.fixtures.sam import …` (or, in a
-neighbour, `from .sam import …`), not `from grader.exercises.fixtures import sam`, where `sam` might be a function.
+What a module imports is read from its text, because importing it would import torch. Only the top level is read. So a
+module of `grader.exercises` must import others at its top level, and an import must name the module itself:
+`from grader.exercises.fixtures.sam import …` (or, in a neighbour, `from .sam import …`). From
+`from grader.exercises.fixtures import sam` one cannot tell whether `sam` is a module or a function, so a package is
+refused.
+
+A new driver, or a module that one imports, needs nothing here: it is found by these imports. If a parcel is to carry
+something more of each module than its name and code, `PackedModule` gets a field, `pack_parcel` fills it, and `unpack`
+reads it. Code of ours that is no driver's goes in when the server starts (`bubblewrap.py _PARTS_INSIDE`).
 """
 
 import ast
@@ -28,6 +34,9 @@ from grader.sandbox.inside.hidden_modules import EXERCISE_PREFIX
 
 ImportOrder = tuple[str, ...]
 """Names of modules, each after those of them that it imports."""
+
+PackedModule = tuple[str, CodeType]
+"""A module in a parcel: its full name, and its compiled code. A plain tuple, because `marshal` writes no other."""
 
 
 class ParcelContents:
@@ -49,8 +58,8 @@ class ParcelContents:
         """Name of an exercise -> name of its driver's module."""
 
     def module_names(self, exercise: str) -> ImportOrder:
-        """Return the names of the modules in an exercise's parcel: those that its driver needs, then the driver."""
-        return _with_its_imports(self._driver_modules[exercise])
+        """Return the names of the modules in an exercise's parcel: those that its driver needs, then the driver's."""
+        return _needed_modules(self._driver_modules[exercise])
 
     def imported_libraries(self) -> tuple[str, ...]:
         """Return the names of the modules outside `grader` that the parcels' modules import at their top level.
@@ -58,33 +67,38 @@ class ParcelContents:
         The server imports them once, so that no child has to when it executes a parcel.
         """
         packed = {module for exercise in self._driver_modules for module in self.module_names(exercise)}
-        imported = {name for module in packed for name in _imported_modules(module)}
+        imported = {name for module in packed for name in _modules_imported_by(module)}
         return tuple(sorted(name for name in imported if name.split(".", maxsplit=1)[0] != "grader"))
 
 
 def pack_parcel(modules: ImportOrder, already_sent: Collection[str] = ()) -> bytes:
-    """Return a parcel of the modules that the child has not been sent yet: a marshalled list of names and codes.
+    """Return a parcel of those of the modules that the child has not been sent yet: a marshalled list.
 
-    The child's `HiddenModules.unpack` reads it, and takes the last module as the driver's, which must not have been
-    sent.
+    Args:
+        modules: what `ParcelContents.module_names` returns.
+        already_sent: names of modules. The driver's must not be among them, because the child takes the last module of
+            a parcel as the driver's.
     """
-    return marshal.dumps([(name, _compiled_code(name)) for name in modules if name not in already_sent])
+    packed: list[PackedModule] = [
+        (name, _compiled_code(name)) for name in modules if name not in already_sent
+    ]
+    return marshal.dumps(packed)
 
 
 def exercise_modules_imported_by(name: str) -> tuple[str, ...]:
     """Return the names of the modules of `grader.exercises` that a module imports at its top level."""
-    return tuple(imported for imported in _imported_modules(name) if imported.startswith(EXERCISE_PREFIX))
+    return tuple(imported for imported in _modules_imported_by(name) if imported.startswith(EXERCISE_PREFIX))
 
 
 @functools.cache
-def _with_its_imports(name: str) -> ImportOrder:
+def _needed_modules(name: str) -> ImportOrder:
     """Return the modules of `grader.exercises` that a module imports, directly or not, then the module itself.
 
     Raises:
         RecursionError: modules import one another in a circle.
     """
     needed = [
-        module for imported in exercise_modules_imported_by(name) for module in _with_its_imports(imported)
+        module for imported in exercise_modules_imported_by(name) for module in _needed_modules(imported)
     ]
     return (*dict.fromkeys(needed), name)
 
@@ -94,11 +108,13 @@ def _syntax_tree(name: str) -> ast.Module:
     """Return the syntax tree of a module without importing it; the packages that it is in are imported.
 
     Raises:
-        ModuleNotFoundError: there is no such module, or it is a package without a file.
+        ImportError: there is no such module; or it is a package, whose modules would be missing in the parcel.
     """
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError(name, name=name)
+    if spec.submodule_search_locations is not None:
+        raise ImportError(f"{name} is a package: import from its modules", name=name)
     return ast.parse(Path(spec.origin).read_bytes())
 
 
@@ -110,12 +126,9 @@ def _compiled_code(name: str) -> CodeType:
 
 
 @functools.cache
-def _imported_modules(name: str) -> tuple[str, ...]:
-    """Return the full names of the modules that a module imports at its top level: `a.b` for `from a.b import c`.
-
-    The module is not the `__init__` of a package: a relative import would mean something else there.
-    """
-    package = name.rpartition(".")[0]
+def _modules_imported_by(name: str) -> tuple[str, ...]:
+    """Return the full names of the modules that a module imports at its top level: `a.b` for `from a.b import c`."""
+    package = name.rpartition(".")[0]  # what a relative import begins at
     found: list[str] = []
     for statement in _syntax_tree(name).body:
         if isinstance(statement, ast.Import):

@@ -2,7 +2,7 @@
 
 A `Sandbox` owns one server: a process that has imported torch (`sandbox.server_process` starts it,
 `sandbox.inside.server` runs in it). For each submission the server forks a child, to which `sandbox.client` talks. The
-child plays the submission's exercises one after the other.
+child plays the submission's exercises one after the other; if one of them ends it, another child plays the rest.
 
 `grading/run_submission.py` makes a `Sandbox` and calls its `run` with a submission's files; it gets an `Outcome` for
 each exercise. `grading/grade_submission.py` and `notebook/attempts.py` call `attempts`. Nothing is judged here. Where a
@@ -12,9 +12,10 @@ limit, a status or a request is added, grader/README.md says.
 import math
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import groupby, takewhile
+from operator import attrgetter
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -22,9 +23,10 @@ from grader.observe.trace import Trace, TraceError
 from grader.sandbox import bubblewrap
 from grader.sandbox.attempts import AttemptLimits, Attempts
 from grader.sandbox.bubblewrap import explain_probe, probe
-from grader.sandbox.client import ONLY_WAITED, Child, Limits, NoAnswer, ServerGone, Status, SuspiciousAct
+from grader.sandbox.client import Child, Limits, SuspiciousAct
 from grader.sandbox.forked_server import can_fork
 from grader.sandbox.inside.protocol import ServerSettings
+from grader.sandbox.no_answer import CUT_OFF, ONLY_WAITED, CutOff, NoAnswer, Status
 from grader.sandbox.parcels import ParcelContents
 from grader.sandbox.server_process import SandboxUnavailable, ServerProcess
 from grader.sandbox.trace_bounds import read_bounded
@@ -58,12 +60,13 @@ class Outcome:
     """The trace; None if there is none that can be read. There always is one with the status `ran`. With `memory`,
     there is one only if the code got an exception when the memory was used up, and was not killed."""
     seconds: float
-    """Wall time that the run took; 0.0 if the exercise was not played, or if the server was lost."""
+    """Wall time that the run took; 0.0 if the exercise was not played, or if the run was cut off."""
     detail: str = ""
     """A few Korean words, or a signal's name, about why a run did not end well: `종료 코드 3`, `SIGSEGV`. May be empty.
 
     With the status `timeout`, it is `ONLY_WAITED` if the wall time of the exercise ran out, `NO_TIME_LEFT` if the
-    exercise was not played at all, and empty if the processor time ran out.
+    exercise was not played at all, and empty if the processor time ran out. With `crashed`, it is `CUT_OFF` if the run
+    was cut off from outside twice.
     """
     suspicious_acts: tuple[SuspiciousAct, ...] = ()
     """What the exercise's file did that an instructor should look at: `("sys._getframe", 12)`. What a file did in one
@@ -74,20 +77,24 @@ class _ChildOutcomes(NamedTuple):
     """What came of running tasks in one child."""
 
     outcomes: list[Outcome]
-    """The outcomes of the first tasks, up to and including the one that ended the child. If the server was lost, the
+    """The outcomes of the first tasks, up to and including the one that ended the child. If the run was cut off, the
     exercise that was being played has none."""
-    is_server_lost: bool
-    """True if the server was lost with the child: something outside may have killed it, or the exercise."""
+    is_cut_off: bool
+    """True if the child or the server was killed: by something outside, or maybe by the exercise."""
 
 
 NO_TIME_LEFT = "제출물 전체의 시간이 끝남"
 """Detail of the timeout of an exercise that was not played, because those before it had used up the submission's time.
 """
-_MAX_LOST_SERVERS = 2
-"""Number of servers lost while one submission runs, from which on the exercise that was being played counts as crashed.
-Before that it is played again: something outside may have killed the server."""
+_MAX_CUT_OFFS = 2
+"""Number of times that one submission's run is cut off, from which on the exercise that was being played counts as
+crashed. Before that it is played again: something outside may have killed the child or the server."""
 _MAX_STARTS = 2
-"""Maximum number of servers that are started, one after the other, until one lives long enough to be warm."""
+"""Maximum number of servers that are started, one after the other, until one lives long enough to be warm; also the
+maximum number of children that are forked, until one is ready."""
+_DOUBTFUL_DETAILS = (ONLY_WAITED, NO_TIME_LEFT, CUT_OFF)
+"""Details of outcomes for which the machine may be to blame: it was busy, or its memory ran short."""
+_NO_CHILD = "제출물을 실행하지 못했어요. 컴퓨터의 메모리가 모자라거나 너무 바쁘지 않은지 확인해 보세요."
 _GPU_ATTEMPT_LIMITS = AttemptLimits(first_cpu_seconds=5.0, seconds=10.0)
 """Limits of attempts on a GPU. The first play of a child may take several times what was measured on a slow machine, as
 `AttemptLimits.first_cpu_seconds` tells."""
@@ -135,9 +142,9 @@ class Sandbox:
         self._device = device
         self._added_packages = added_packages
         self._may_fork = may_fork and not self._isolate and can_fork(device)
-        self.wall_timeouts = 0
-        """Number of exercises so far whose outcome has the detail `ONLY_WAITED` or `NO_TIME_LEFT`. The reason may be a
-        busy machine, so the caller may run them again."""
+        self.doubtful_outcomes = 0
+        """Number of outcomes so far for which the machine may be to blame (`_DOUBTFUL_DETAILS`), so the caller may run
+        these submissions again."""
         # Start the server first: it imports torch while drivers are read here.
         self._server: ServerProcess | None = self._start_server()
         self._parcels = ParcelContents(lessons)
@@ -183,24 +190,24 @@ class Sandbox:
             One outcome for each exercise, in the order of the jobs.
 
         Raises:
-            SandboxUnavailable: no server starts, or a child cannot be isolated or cannot start CUDA.
+            SandboxUnavailable: as in `_fork_child`.
         """
         tasks = [_Task(job.source, exercise) for job in jobs for exercise in job.exercises]
         outcomes: list[Outcome] = []
-        lost_servers = 0
+        cut_offs = 0
         while len(outcomes) < len(tasks):
             remaining = tasks[len(outcomes) :]
             if time.monotonic() > deadline:
                 outcomes += [Outcome(task.exercise, "timeout", None, 0.0, NO_TIME_LEFT) for task in remaining]
                 break
-            new_outcomes, is_server_lost = self._run_in_one_child(remaining, seed, deadline)
+            new_outcomes, is_cut_off = self._run_in_one_child(remaining, seed, deadline)
             outcomes += new_outcomes
-            lost_servers += is_server_lost
-            # The exercise is played again, but not for ever: it may be what loses the server each time.
-            if is_server_lost and lost_servers >= _MAX_LOST_SERVERS:
-                lost = remaining[len(new_outcomes)]
-                outcomes.append(Outcome(lost.exercise, "crashed", None, 0.0))
-        self.wall_timeouts += sum(outcome.detail in (ONLY_WAITED, NO_TIME_LEFT) for outcome in outcomes)
+            cut_offs += is_cut_off
+            # The exercise is played again, but not for ever: it may be what kills the child or the server each time.
+            if is_cut_off and cut_offs >= _MAX_CUT_OFFS:
+                last = remaining[len(new_outcomes)]
+                outcomes.append(Outcome(last.exercise, "crashed", None, 0.0, CUT_OFF))
+        self.doubtful_outcomes += sum(outcome.detail in _DOUBTFUL_DETAILS for outcome in outcomes)
         return outcomes
 
     def attempts(self, seed: int, limits: AttemptLimits | None = None) -> Attempts:
@@ -214,10 +221,37 @@ class Sandbox:
         """
 
         def fork_child(limits: Limits) -> Child:
-            return Child(self._ensure_server(), limits, executions=1, parcels=self._parcels)
+            return self._fork_child(limits, requests=1)
 
         default = AttemptLimits() if self._device == "cpu" else _GPU_ATTEMPT_LIMITS
         return Attempts(fork_child, self._close_child, seed, limits or default)
+
+    def _fork_child(self, limits: Limits, requests: int) -> Child:
+        """Fork a child and return it when it is ready; if it is killed or not ready in time, fork another.
+
+        Args:
+            limits: limits of the child.
+            requests: number of requests that may each use the processor time in `limits`; 1 if all share it.
+
+        Raises:
+            SandboxUnavailable: no server starts, the child cannot be isolated or cannot start CUDA, or `_MAX_STARTS`
+                children did not get ready.
+        """
+        for _ in range(_MAX_STARTS):
+            child = Child(self._ensure_server(), limits, requests, self._parcels)
+            with ExitStack() as unless_ready:
+                unless_ready.callback(self._close_child, child)
+                try:
+                    child.wait_until_ready()
+                except CutOff:
+                    continue
+                except SandboxUnavailable as error:
+                    if self._device == "cpu":
+                        raise
+                    raise SandboxUnavailable(f"{error}\nGPU 없이 채점하려면: --device cpu") from error
+                unless_ready.pop_all()
+                return child
+        raise SandboxUnavailable(_NO_CHILD)
 
     def _close_child(self, child: Child) -> None:
         """Close a child; if this shows that the server is lost, close that too.
@@ -243,23 +277,21 @@ class Sandbox:
         """Run tasks in one child, until all are done, the deadline has passed, or one of them ends the child.
 
         Args:
-            tasks: the tasks, those of one file after each other.
+            tasks: the tasks; files may take turns.
             seed: seed of the scenarios.
             deadline: time of `time.monotonic()` after which no task is begun but the first, which always is.
 
         Returns:
-            The outcomes; at least one unless the server was lost, so the caller makes progress.
+            The outcomes; at least one unless the run was cut off, so the caller makes progress.
 
         Raises:
-            SandboxUnavailable: no server starts, or the child could not be isolated or could not start CUDA.
+            SandboxUnavailable: as in `_fork_child`.
         """
         outcomes: list[Outcome] = []
-        server = self._ensure_server()
-        started = time.perf_counter()
-        files = {task.source for task in tasks}
-        child = Child(server, self._limits, len(files) + len(tasks), self._parcels)
+        # A file is loaded whenever it takes its turn; for each exercise, a driver is unpacked and played.
+        loads = len([*groupby(tasks, key=attrgetter("source"))])
+        child = self._fork_child(self._limits, requests=loads + 2 * len(tasks))
         try:
-            child.wait_until_ready()
             for task in tasks:
                 if outcomes and time.monotonic() > deadline:
                     break
@@ -268,12 +300,8 @@ class Sandbox:
                     child.load(task.source)
                 trace_bytes = child.play(task.exercise, seed)
                 outcomes.append(_read_outcome(task.exercise, trace_bytes, time.perf_counter() - started))
-        except ServerGone:
-            return _ChildOutcomes(_with_suspicious_acts(outcomes, tasks, child), is_server_lost=True)
-        except SandboxUnavailable as error:
-            if self._device == "cpu":
-                raise
-            raise SandboxUnavailable(f"{error}\nGPU 없이 채점하려면: --device cpu") from error
+        except CutOff:
+            return _ChildOutcomes(_with_suspicious_acts(outcomes, tasks, child), is_cut_off=True)
         except NoAnswer as no_answer:
             seconds = time.perf_counter() - started
             current = tasks[len(outcomes)]
@@ -289,7 +317,7 @@ class Sandbox:
             ]
         finally:
             self._close_child(child)
-        return _ChildOutcomes(_with_suspicious_acts(outcomes, tasks, child), is_server_lost=False)
+        return _ChildOutcomes(_with_suspicious_acts(outcomes, tasks, child), is_cut_off=False)
 
     def _ensure_server(self, starts: int = _MAX_STARTS) -> ServerProcess:
         """Return a warm server; start a new one if there is none, or if it is gone.

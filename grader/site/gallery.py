@@ -6,7 +6,7 @@ from grader.course.course import Course, CourseError, Exercise, Mistake
 from grader.course.reading import read_typed
 from grader.grading import SEED
 from grader.judging.assess import assess
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.reference import cached_reference
 from grader.observe.trace import Trace
 from grader.paths import asset_path
@@ -69,7 +69,7 @@ def card_of(exercise: Exercise, mistake: str) -> str:
     """
     its, program = cached_reference(exercise.name, SEED), program_with(exercise, mistake)
     runs = {scenario.name: its.complete_run(program, scenario.name) for scenario in exercise.driver.scenarios}
-    return feedback_html(assess(exercise, Trace(runs=runs), its, Origin(None, program)))
+    return feedback_html(assess(exercise, Trace(runs=runs), its, LearnerCode(program)))
 
 
 def program_with(exercise: Exercise, mistake: str) -> str:

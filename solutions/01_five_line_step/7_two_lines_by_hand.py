@@ -134,6 +134,7 @@ r"""
 def zero_gradients(params) -> None:
     """opt.zero_grad()가 하는 일을 손으로 합니다. 매개변수의 그레이디언트를 비웁니다.
 
+    비운 `.grad`는 None이어도, 모두 0인 텐서여도 됩니다. None이던 `.grad`는 None으로 둡니다.
     얼린(requires_grad가 False인) 매개변수의 그레이디언트도 비웁니다. 무한대나 NaN도 남지 않습니다.
     """
     # BEGIN SOLUTION

@@ -226,7 +226,7 @@ class BestCheckpoint:
         첫 점수는 0.0이어도 저장합니다. NaN은 저장하지 않습니다.
         config는 TrainConfig이거나 dict입니다. 파일에는 어느 쪽이든 dict로 담습니다.
         파일의 키는 model, optimizer, scheduler, step, score, config입니다. 다른 키가 더 있어도 됩니다. weights_only=True로 열려야 합니다.
-        저장하다 끊겨도 예전 파일이나 새 파일이 온전히 남아야 합니다.
+        저장하다 끊겨도 path에는 예전 파일이나 새 파일이 온전히 남아야 합니다.
         저장이 예외로 끝났을 때 그 점수를 지금까지의 점수로 칠지는 정하지 않습니다.
         """
         # BEGIN SOLUTION

@@ -258,7 +258,7 @@ class SAM(torch.optim.Optimizer):
         # END SOLUTION
 
     def state_dict(self):
-        """저장할 것을 돌려줍니다. base_optimizer의 상태(모멘텀 등)가 들어 있습니다."""
+        """저장할 것을 돌려줍니다. base_optimizer의 상태(모멘텀 등)가 dict나 리스트 안에 텐서 그대로 들어 있습니다."""
         # BEGIN SOLUTION
         return self.base_optimizer.state_dict()
         # END SOLUTION

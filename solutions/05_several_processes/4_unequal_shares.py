@@ -204,7 +204,7 @@ def global_token_mean_step(ddp, opt, micro_batches, dist, *, ignore_index=-100) 
 
     ddp: `DistributedDataParallel`로 감싼 모델입니다. ddp(x)는 (배치, 시간, 어휘) 로짓입니다. 역전파가 끝나면 `.grad`는 rank들의 평균입니다.
     micro_batches: (x, y)를 주는 이터러블입니다. 제너레이터일 수 있습니다. rank마다 하나 이상이고, 개수와 토큰 수는 rank마다 다를 수 있습니다.
-    dist: `torch.distributed`입니다. 채점할 때는 같은 이름의 함수를 가진 객체입니다.
+    dist: `torch.distributed`입니다. 채점할 때는 같은 이름의 함수를 가진 객체이고, 그룹은 모든 rank가 든 것 하나뿐입니다.
 
     정답이 ignore_index인 위치는 세지 않습니다. 한 rank의 토큰이 모두 그래도 됩니다.
     업데이트도 반환값도 모든 rank의 유효한 토큰을 한 배치에 담았을 때와 같습니다. 반환값은 모든 rank에서 같습니다.

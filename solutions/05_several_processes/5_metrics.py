@@ -268,7 +268,7 @@ def gather_metrics(correct, total, dist) -> float:
     """이 rank가 센 개수를 모아, 모든 rank의 데이터를 한 번에 센 정확도를 float로 돌려줍니다.
 
     correct, total: 이 rank에서 맞힌 개수와 전체 개수입니다. 파이썬의 정수이거나 원소가 하나인 정수 텐서입니다. rank마다 다르고, 0일 수 있습니다.
-    dist: `torch.distributed`입니다. 채점할 때는 같은 이름의 함수를 가진 객체입니다.
+    dist: `torch.distributed`입니다. 채점할 때는 같은 이름의 함수를 가진 객체이고, 그룹은 모든 rank가 든 것 하나뿐입니다.
 
     모든 rank가 같은 값을 돌려줍니다. 개수가 수천만이어도 하나까지 정확히 셉니다. 받은 텐서는 바뀌지 않습니다.
     모든 rank의 total이 0이면 모든 rank에서 ValueError를 냅니다.

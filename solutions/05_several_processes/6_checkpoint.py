@@ -261,7 +261,7 @@ def rank_zero_checkpoint(path, ddp, opt, dist) -> None:
     """체크포인트를 path에 저장합니다. 모든 rank가 함께 부르고, 파일은 rank 0만 씁니다.
 
     ddp: `DistributedDataParallel`로 감싼 모델입니다.
-    dist: `torch.distributed`입니다. 채점할 때는 같은 이름의 함수를 가진 객체입니다.
+    dist: `torch.distributed`입니다. 채점할 때는 같은 이름의 함수를 가진 객체이고, 그룹은 모든 rank가 든 것 하나뿐입니다.
 
     파일에는 `torch.save`로 쓴 dict가 있고, `weights_only=True`로 열립니다. 키는 셋입니다.
     "model": 감싸지 않은 모델의 state_dict. 이름 앞에 `module.`이 붙지 않습니다.

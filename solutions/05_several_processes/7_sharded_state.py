@@ -270,7 +270,7 @@ class Zero1AdamW:
     """AdamW의 상태를 rank들이 나누어 갖는 옵티마이저입니다(ZeRO-1).
 
     params: 매개변수의 이터러블입니다. 제너레이터일 수 있습니다. 모든 rank가 같은 순서로 주고, 개수는 rank의 수보다 적을 수 있습니다.
-    dist: `torch.distributed`입니다. 채점할 때는 같은 이름의 함수를 가진 객체입니다.
+    dist: `torch.distributed`입니다. 채점할 때는 같은 이름의 함수를 가진 객체이고, 그룹은 모든 rank가 든 것 하나뿐입니다.
 
     rank마다 `state`라는 `torch.optim.AdamW`의 상태와 같은 모양의 dict가 있고, 그 rank가 맡은 매개변수의 m과 v만 들어 있습니다.
     rank마다 맡은 원소의 수는 전체를 rank의 수로 나눈 것에 가장 큰 매개변수 하나를 더한 것을 넘지 않습니다.

@@ -316,7 +316,7 @@ def adamw_step_(params, grads, state, *, lr, betas=(0.9, 0.999), eps=1e-8, weigh
 
     감쇠는 그레이디언트에 섞지 않습니다. 업데이트 앞에서 매개변수에 1 - lr × weight_decay를 곱합니다.
     eps는 보정한 exp_avg_sq의 제곱근에 더합니다.
-    grads의 값은 바뀌지 않고, 계산 그래프를 만들지 않습니다.
+    grads의 값과 매개변수의 `.grad`는 바뀌지 않고, 계산 그래프를 만들지 않습니다.
     """
     # BEGIN SOLUTION
     beta1, beta2 = betas

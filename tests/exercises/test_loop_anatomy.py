@@ -238,19 +238,28 @@ def test_a_saved_tensor_of_another_kind_counts_as_missing(name: str) -> None:
     assert find_saved_parameters({**state, "weight": torch.ones(2, 2)}, model, [np.array(saved)]) == 0
 
 
-def test_a_loader_gives_the_next_epoch_only_when_one_was_gone_through() -> None:
+def test_a_loader_gives_the_next_epoch_only_when_one_was_trained_on() -> None:
     def epoch(number: int) -> tuple[Tensor, Tensor]:
         return torch.full((5, 1), float(number)), torch.zeros(5, dtype=torch.int64)
 
-    loader = epoch_loader([epoch(0), epoch(1)], batch_size=2)
+    trained: list[float] = []
+    loader = epoch_loader([epoch(0), epoch(1)], 2, lambda: len(trained))
+
+    def train() -> list[float]:
+        before = len(trained)
+        for xb, _ in loader:
+            trained.append(float(xb[0]))
+            next(iter(loader))
+        return trained[before:]
+
+    def read() -> list[float]:
+        return [float(xb[0]) for xb, _ in loader]
+
     state = torch.get_rng_state()
     next(iter(loader))
-    seen = [
-        [len(yb) for _, yb in loader],
-        [float(xb[0]) for xb, _ in loader],
-        [float(xb[0]) for xb, _ in loader],
-    ]
-    assert seen == [[2, 2, 1], [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]]
+    assert [len(yb) for _, yb in loader] == [2, 2, 1]
+    seen = [read(), train(), read(), read(), train(), train()]
+    assert seen == [[number] * 3 for number in (0.0, 0.0, 1.0, 1.0, 1.0, 0.0)]
     assert torch.equal(torch.get_rng_state(), state), (
         "going through it must not draw from the global generator"
     )
@@ -261,7 +270,8 @@ def test_a_loader_whose_batches_are_counted_gives_the_next_epoch_too(samples: in
     def epoch(number: int) -> tuple[Tensor, Tensor]:
         return torch.full((samples, 1), float(number)), torch.zeros(samples, dtype=torch.int64)
 
-    loader = epoch_loader([epoch(0), epoch(1)], batch_size=2)
+    passes = iter(range(100))
+    loader = epoch_loader([epoch(0), epoch(1)], 2, lambda: next(passes))
     next(iter(loader))
     seen = [[float(xb[0]) for _, (xb, _) in zip(range(len(loader)), loader, strict=False)] for _ in range(3)]
     assert seen == [[number] * len(loader) for number in (0.0, 1.0, 0.0)]

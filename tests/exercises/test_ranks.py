@@ -1,7 +1,9 @@
 """Ranks in one process: the same every time, as two real processes with gloo, and a wait without end is named."""
 
 import os
+import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -87,15 +89,55 @@ def collectives(dist: Any, wrap: object) -> Tensor:
     at_first = [torch.zeros_like(own) for _ in range(size)] if rank == 0 else None
     dist.gather(own, at_first, dst=0)
     seen += [of_first, *gathered, joined, part, *(at_first or [])]
+    halves = own.new_zeros(4)
+    dist.all_to_all_single(halves, own)
+    uneven = own.new_zeros(2 if rank == 0 else 6)
+    dist.all_to_all_single(uneven, own, [1, 1] if rank == 0 else [3, 3], [1, 3])
+    shared = own.new_zeros(4)
+    dist.scatter(shared, [own, -own] if rank == 0 else None, src=0)
+    later = dist.all_reduce(own.clone(), async_op=True).get_future().then(lambda done: done.value()[0] / size)
+    seen += [halves, uneven, shared, later.wait()]
     objects: list[Any] = [None] * size
     dist.all_gather_object(objects, {"rank": float(rank)})
     told: list[Any] = [None] * size
     dist.gather_object(10.0 * rank, told if rank == 1 else None, dst=1)
     words = [float(rank), 7.0 + rank]
     dist.broadcast_object_list(words, src=1)
+    mine: list[Any] = [None]
+    dist.scatter_object_list(mine, [3.0, 4.0] if rank == 1 else None, src=1)
     dist.barrier()
+    dist.barrier(dist.new_group())
+    words += mine
     numbers = [one["rank"] for one in objects] + [one for one in told if one is not None] + words
     return torch.cat([*seen, torch.tensor(numbers, dtype=torch.float64)])
+
+
+def messages(dist: Any, wrap: object) -> Tensor:
+    """Send and receive in each way; return all that this rank got."""
+    rank = dist.get_rank()
+    other = 1 - rank
+    own = torch.arange(6.0, dtype=torch.float64).reshape(2, 3) + 10 * rank
+    got = [torch.zeros_like(own) for _ in range(5)]
+    if rank == 0:
+        dist.send(own, dst=1)
+        dist.recv(got[0], src=1)
+    else:
+        assert dist.recv(got[0], src=0) == 0
+        dist.send(own, dst=0)
+    for work in [dist.isend(own + 1, other), dist.irecv(got[1], other)]:
+        work.wait()
+    # Tags pair messages, whatever their order is.
+    for work in [
+        dist.isend(own + 2, other, tag=2),
+        dist.isend(own + 3, other, tag=3),
+        dist.irecv(got[3], other, tag=3),
+        dist.irecv(got[2], other, tag=2),
+    ]:
+        work.wait()
+    both = [dist.P2POp(dist.isend, own + 4, other), dist.P2POp(dist.irecv, got[4], other)]
+    for work in dist.batch_isend_irecv(both):
+        work.wait()
+    return torch.cat(got).reshape(-1)
 
 
 def test_ranks_run_in_their_order_and_keep_their_own_random_numbers() -> None:
@@ -122,6 +164,92 @@ def test_a_wait_without_end_is_named() -> None:
         "rank 0은 집합 통신을 1번 하고 끝났어요. rank 1은 두 번째 집합 통신인 `all_reduce`에서 기다려요."
     )
     assert str(caught.value) == expected
+
+
+def test_two_ranks_that_both_send_first_wait_without_end() -> None:
+    def send_first(dist: Any) -> None:
+        other = 1 - dist.get_rank()
+        dist.send(torch.ones(2), other)
+        dist.recv(torch.ones(2), other)
+
+    with pytest.raises(Deadlock) as caught:
+        on_ranks(send_first)
+    assert str(caught.value) == (
+        "rank 0은 rank 1이 받기를 `send`에서 기다려요. rank 1은 rank 0이 받기를 `send`에서 기다려요."
+    )
+
+
+def test_a_message_needs_a_place_of_its_size() -> None:
+    def send_three(dist: Any) -> None:
+        if dist.get_rank() == 0:
+            dist.send(torch.ones(3), 1)
+        else:
+            dist.recv(torch.ones(2), 0)
+
+    with pytest.raises(RuntimeError, match="rank 0이 `send`로 보낸 것은 원소 3개인 float32 텐서인데"):
+        on_ranks(send_three)
+
+
+def test_asking_in_a_loop_whether_a_collective_is_done_comes_to_an_end() -> None:
+    def ask(dist: Any) -> float:
+        mine = torch.full((), float(dist.get_rank() + 1))
+        work = dist.all_reduce(mine, async_op=True)
+        assert not work.is_completed()
+        while not work.is_completed():
+            pass
+        return mine.item()
+
+    assert on_ranks(ask) == [3.0, 3.0]
+
+
+def test_what_is_joined_counts_however_it_is_sent() -> None:
+    def in_parts(dist: Any) -> None:
+        gradient, half = torch.ones(6), torch.zeros(3)
+        dist.reduce_scatter_tensor(half, gradient)
+        dist.all_gather_into_tensor(gradient, half)
+
+    def by_messages(dist: Any) -> None:
+        mine, theirs, other = torch.ones(6), torch.zeros(6), 1 - dist.get_rank()
+        for work in (dist.isend(mine, other), dist.irecv(theirs, other)):
+            work.wait()
+
+    def as_objects(dist: Any) -> None:
+        dist.all_gather_object([None, None], {"gradients": [torch.ones(4), torch.ones(2)]})
+
+    def from_rank_0(dist: Any) -> None:
+        dist.scatter(torch.zeros(6), [torch.ones(6)] * 2 if dist.get_rank() == 0 else None)
+        dist.broadcast_object_list([torch.ones(6)])
+
+    for function, times in ((in_parts, 1), (by_messages, 1), (as_objects, 1), (from_rank_0, 0)):
+        with several_ranks(2) as world:
+            world.run([partial(function, group) for group in groups_of(world)])
+            assert world.elements_joined(0) // 6 == times, function.__name__
+
+
+MISSING = {
+    "monitored_barrier": "채점할 때의 `dist`에는 `monitored_barrier`가 없어요. `barrier`를 쓰세요.",
+    "get_node_local_rank": "채점할 때의 `dist`에는 `get_node_local_rank`가 없어요. `all_reduce`, ",
+    "all_redcue": "'Group' object has no attribute 'all_redcue'",
+}
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_a_function_that_is_missing_names_another(name: str) -> None:
+    with pytest.raises(AttributeError, match=re.escape(MISSING[name])):
+        on_ranks(lambda dist: getattr(dist, name)())
+
+
+def test_a_property_of_ddp_that_is_missing_is_told_in_korean() -> None:
+    def join(dist: Any) -> None:
+        Replica(nn.Linear(1, 1), dist).join()
+
+    with pytest.raises(AttributeError, match="채점할 때의 `ddp`에는 `join`이 없어요"):
+        on_ranks(join)
+
+
+def test_a_group_of_some_ranks_is_refused_in_korean() -> None:
+    with pytest.raises(NotImplementedError, match="`send`와 `recv`를 쓰세요"):
+        on_ranks(lambda dist: dist.new_group([0]))
 
 
 def test_different_collectives_and_shapes_are_refused() -> None:
@@ -224,7 +352,7 @@ def _real_rank(rank: int, folder: Path, run: Callable[[Any, Callable[[nn.Module]
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("program", [train, collectives])
+@pytest.mark.parametrize("program", [train, collectives, messages])
 def test_two_real_processes_with_gloo_get_the_same(
     program: Callable[[Any, Callable[[nn.Module], Any]], Tensor], tmp_path: Path
 ) -> None:

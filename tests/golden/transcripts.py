@@ -12,7 +12,7 @@ from grader.course.course import Exercise
 from grader.course.feedback import Feedback
 from grader.grading import SEED
 from grader.judging.assess import assess
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.reference import cached_reference
 from grader.observe.trace import Trace
 from grader.report.text import feedback_text
@@ -61,4 +61,4 @@ def feedbacks(exercise: Exercise) -> Iterator[tuple[str, Feedback]]:
             continue
         seen.add(mistake)
         runs = {s.name: its.complete_run(program, s.name) for s in exercise.driver.scenarios}
-        yield mistake, assess(exercise, Trace(runs=runs), its, Origin(None, program))
+        yield mistake, assess(exercise, Trace(runs=runs), its, LearnerCode(program))

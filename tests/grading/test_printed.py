@@ -13,7 +13,7 @@ from grader.course.feedback import ClassResult, Feedback, SubmissionResult
 from grader.course.reading import load_course
 from grader.grading.in_process import play_and_judge
 from grader.grading.own_file import OwnFile
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.solution import exercise_source
 from grader.observe.printed import MAX_CHARS, KeptOutput, Printed, copied_output
 from grader.observe.program import load_program
@@ -36,7 +36,7 @@ def printing(course: Course, statement: str) -> str:
 
 def in_kernel(course: Course, statement: str) -> Feedback:
     text = printing(course, statement)
-    return play_and_judge(course.exercise("train_step"), load_program(text), Origin(None, text))[0]
+    return play_and_judge(course.exercise("train_step"), load_program(text), LearnerCode(text))[0]
 
 
 def in_process_of_its_own(course: Course, statement: str, folder: Path) -> Feedback:
@@ -73,7 +73,7 @@ def test_the_output_is_that_of_a_scenario_that_went_wrong(course: Course) -> Non
     text = exercise_source(course.exercise("train_step"))
     text = text.replace("    loss.backward()\n", "    loss.backward()\n    print(type(opt).__name__)\n")
     text = text.replace("    opt.step()\n", "    if 'Adam' not in type(opt).__name__:\n        opt.step()\n")
-    feedback, _ = play_and_judge(course.exercise("train_step"), load_program(text), Origin(None, text))
+    feedback, _ = play_and_judge(course.exercise("train_step"), load_program(text), LearnerCode(text))
     assert feedback.status == "failed"
     assert feedback.diagnosis.first_difference is not None
     assert feedback.printed_in == feedback.diagnosis.first_difference.scenario

@@ -7,7 +7,7 @@ from grader.course.feedback import Diagnosis
 from grader.course.reading import load_course
 from grader.judging.assess import assess
 from grader.judging.judge import Verdict, judge
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.reference import Reference
 from grader.observe.trace import Run, Trace
 
@@ -52,7 +52,7 @@ def runs_of(program: str, its: Reference) -> dict[str, Run]:
 
 
 def examined(trace: Trace, its: Reference) -> tuple[Verdict, Diagnosis]:
-    feedback = assess(its.exercise, trace, its, Origin(None, ""))
+    feedback = assess(its.exercise, trace, its, LearnerCode(""))
     return judge(its.exercise, trace, its.solution_run), feedback.diagnosis
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from grader.course.course import Copy, Exercise
 from grader.judging.assess import assess
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.reference import cached_reference
 from grader.observe.play import play
 from grader.observe.program import load_program
@@ -19,7 +19,7 @@ COPIES = [(exercise, copy) for exercise in COURSE.exercises.values() for copy in
 @pytest.mark.parametrize(("exercise", "copy"), [pytest.param(e, c, id=c.id) for e, c in COPIES])
 def test_each_copy_is_recognised(exercise: Exercise, copy: Copy) -> None:
     trace = play(exercise.driver, load_program(copy.program), seed=3)
-    feedback = assess(exercise, trace, cached_reference(exercise.name, 3), Origin(None, copy.program))
+    feedback = assess(exercise, trace, cached_reference(exercise.name, 3), LearnerCode(copy.program))
     assert feedback.status in ("failed", "error")
     assert feedback.diagnosis.pasted is not None
     assert feedback.diagnosis.pasted.id == copy.id
@@ -30,9 +30,7 @@ def test_each_copy_is_recognised(exercise: Exercise, copy: Copy) -> None:
 def test_a_trace_without_runs_is_no_copy() -> None:
     """A forged trace may have no run; then every program behaves as it does wherever it has one."""
     exercise, copy = COPIES[0]
-    feedback = assess(
-        exercise, Trace(runs={}), cached_reference(exercise.name, 3), Origin(None, copy.program)
-    )
+    feedback = assess(exercise, Trace(runs={}), cached_reference(exercise.name, 3), LearnerCode(copy.program))
     assert feedback.diagnosis.pasted is None
 
 

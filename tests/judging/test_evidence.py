@@ -4,7 +4,7 @@ from grader.course.feedback import Diagnosis, FirstDifference
 from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.judging.assess import assess
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.reference import cached_reference
 from grader.judging.solution import solution_source
 from grader.observe.play import play
@@ -43,8 +43,10 @@ def overfit_one_batch(model, opt, loss_fn, xb, yb, *, target, max_steps):
 def diagnosis_of(exercise: str, text: str) -> Diagnosis:
     driver = load_course().exercise(exercise).driver
     trace = play(driver, load_program(text), seed=SEED)
-    origin = Origin(None, text)
-    return assess(load_course().exercise(exercise), trace, cached_reference(exercise, SEED), origin).diagnosis
+    learner_code = LearnerCode(text)
+    return assess(
+        load_course().exercise(exercise), trace, cached_reference(exercise, SEED), learner_code
+    ).diagnosis
 
 
 def test_the_first_difference_is_that_of_the_first_mistake() -> None:
@@ -83,7 +85,7 @@ def train_step_extras(model, opt, loss_fn, xb, yb, *, max_norm=None, scheduler=N
 def test_an_event_that_is_too_many_where_the_program_is_right_is_not_pointed_at() -> None:
     exercise, its = load_course().exercise("train_step_extras"), cached_reference("train_step_extras", SEED)
     trace = play(exercise.driver, load_program(CLEARS_TWICE), seed=SEED)
-    feedback = assess(exercise, trace, its, Origin(None, CLEARS_TWICE))
+    feedback = assess(exercise, trace, its, LearnerCode(CLEARS_TWICE))
     assert feedback.status == "failed"
     assert not feedback.diagnosis.mistakes
     assert next(m.line for m in feedback.diagnosis.yours if m.differs) in (5, 7)

@@ -12,7 +12,7 @@ from grader.grading import SEED
 from grader.judging.assess import assess
 from grader.judging.explain import explain
 from grader.judging.judge import judge
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.reference import Reference, cached_reference
 from grader.judging.solution import exercise_source
 from grader.observe.play import play
@@ -134,7 +134,7 @@ def told(exercise: str, text: str) -> Feedback:
     its = load_course().exercise(exercise)
     with contextlib.redirect_stdout(io.StringIO()):
         trace = play(its.driver, load_program(text), seed=SEED)
-    return assess(its, trace, cached_reference(exercise, SEED), Origin(None, text))
+    return assess(its, trace, cached_reference(exercise, SEED), LearnerCode(text))
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_an_exception_that_the_named_mistake_raises_too_is_not_told_apart() -> N
         message = run.failure.message if type_name == run.failure.type else "'scale'"
         raised = replace(run.failure, type=type_name, bases=(type_name,), message=message, line=3)
         trace = Trace({**runs, "never-clears": replace(run, facts=facts, failure=raised)})
-        diagnosis = assess(its.exercise, trace, its, Origin(None, "")).diagnosis
+        diagnosis = assess(its.exercise, trace, its, LearnerCode("")).diagnosis
         assert "step-before-backward" in [one for named in diagnosis.mistakes for one in named.ids]
         assert diagnosis.exception_apart == is_apart
 
@@ -256,7 +256,7 @@ def test_a_misspelt_method_is_told_as_such(right: str, misspelt: str) -> None:
     exercise = load_course().exercise("train_step")
     source = exercise_source(exercise).replace(right, misspelt)
     trace = play(exercise.driver, load_program("import torch\n" + source), seed=SEED)
-    feedback = assess(exercise, trace, cached_reference("train_step", SEED), Origin(None, source))
+    feedback = assess(exercise, trace, cached_reference("train_step", SEED), LearnerCode(source))
     assert feedback.mistake_ids == []
     assert misspelt.split(".")[1].removesuffix("()") in str(feedback.error)
 
@@ -265,7 +265,7 @@ def test_backward_of_a_number_is_still_the_cut_graph() -> None:
     exercise = load_course().exercise("train_step")
     source = exercise_source(exercise).replace("loss.backward()", "loss = float(loss)\n    loss.backward()")
     trace = play(exercise.driver, load_program("import torch\n" + source), seed=SEED)
-    feedback = assess(exercise, trace, cached_reference("train_step", SEED), Origin(None, source))
+    feedback = assess(exercise, trace, cached_reference("train_step", SEED), LearnerCode(source))
     assert feedback.mistake_ids == ["detached-loss"]
 
 
@@ -282,7 +282,7 @@ def test_a_method_without_parentheses_is_told_on_its_line(call: str, mistake: st
     named = call.removesuffix("()")
     source = exercise_source(exercise).replace(call, named)
     trace = play(exercise.driver, load_program("import torch\n" + source), seed=SEED)
-    feedback = assess(exercise, trace, cached_reference("train_step", SEED), Origin(None, source))
+    feedback = assess(exercise, trace, cached_reference("train_step", SEED), LearnerCode(source))
     assert feedback.mistake_ids == [mistake]
     assert feedback.source_line.strip() == named
     assert f"`{named}` 뒤에 괄호가 없어서" in feedback.diagnosis.mistakes[0].explain
@@ -299,7 +299,7 @@ def test_a_line_behind_return_is_not_called_missing(call: str, mistake: str) -> 
     at = next(number for number, line in enumerate(lines) if call in line)
     source = "\n".join([*lines[:at], "    return loss.item()", *lines[at:]])
     trace = play(exercise.driver, load_program("import torch\n" + source), seed=SEED)
-    feedback = assess(exercise, trace, cached_reference("train_step", SEED), Origin(None, source))
+    feedback = assess(exercise, trace, cached_reference("train_step", SEED), LearnerCode(source))
     (named,) = feedback.diagnosis.mistakes
     assert named.id == mistake
     assert named.titles == ("`return` 뒤에 있는 줄은 실행되지 않아요",)
@@ -319,7 +319,7 @@ def test_card_frames_the_mistake_and_tells_where_it_raised() -> None:
         "    return loss\n"
     )
     trace = play(exercise.driver, load_program(source), seed=SEED)
-    feedback = assess(exercise, trace, cached_reference("train_step", SEED), Origin(None, source))
+    feedback = assess(exercise, trace, cached_reference("train_step", SEED), LearnerCode(source))
     assert (feedback.mistake_ids, feedback.line) == (["detached-loss"], 4)
     said = " ".join(feedback_text(feedback).split())
     assert "내 코드 3번째 줄 3 | loss = loss_fn(model(xb), yb).item()" in said
@@ -371,7 +371,7 @@ def test_the_order_does_not_depend_on_who_was_graded_before() -> None:
         broken_off.reproduces(broken_off.sources[variant.name], "clip", other)
         complete.complete_run(complete.sources[variant.name], "clip")
     first, *later = (
-        assess(exercise, trace, its, Origin(None, program)) for its in (fresh, broken_off, complete)
+        assess(exercise, trace, its, LearnerCode(program)) for its in (fresh, broken_off, complete)
     )
     assert [one.id for one in first.diagnosis.mistakes] == ["scheduler-not-optional", "max-norm-not-optional"]
     assert later == [first, first]

@@ -19,7 +19,7 @@ from grader.course.course import Exercise
 from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.judging.assess import assess
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.reference import cached_reference
 from grader.judging.solution import solution_source
 from grader.observe.play import play
@@ -83,7 +83,7 @@ def counted(only: tuple[str, ...], tries: tuple[Sample, ...] = TRIES) -> Counter
         exercise, its, told = load_course().exercise(name), cached_reference(name, SEED), read(sample)
         with contextlib.redirect_stdout(io.StringIO()):
             trace = play(exercise.driver, program_of(text, exercise), seed=SEED)
-        feedback = assess(exercise, trace, its, Origin(None, text))
+        feedback = assess(exercise, trace, its, LearnerCode(text))
         assert feedback.status != "passed", sample
         got = tuple(feedback.mistake_ids)
         missed = [m for m in told.listed if not _same_as_any(m, got)]

@@ -7,6 +7,7 @@ import pytest
 from grader.course.feedback import Diagnosis, Feedback, FirstDifference, NamedMistake
 from grader.course.reading import load_course
 from grader.judging.assess import assess
+from grader.judging.learner_code import LearnerCode
 from grader.judging.messages import (
     NOT_BEGUN_MESSAGE,
     STATUS_MESSAGES,
@@ -14,7 +15,6 @@ from grader.judging.messages import (
     with_diagnosis,
     without_mistakes,
 )
-from grader.judging.origin import Origin
 from grader.judging.reference import cached_reference
 from grader.judging.repair.add_repair import with_repair
 from grader.observe.play import play
@@ -56,7 +56,7 @@ def played(exercise: str, text: str) -> tuple[Feedback, Trace]:
         trace = play(its.exercise.driver, program, seed=SEED)
     finally:
         program.unload()
-    return assess(its.exercise, trace, its, Origin(None, text)), trace
+    return assess(its.exercise, trace, its, LearnerCode(text)), trace
 
 
 def test_an_exception_of_two_lines_is_told_in_one() -> None:
@@ -124,7 +124,7 @@ def test_mistakes_that_a_memory_looked_like_are_not_in_the_message() -> None:
     feedback, trace = played("autograd_nodes", REMEMBERS)
     named = with_diagnosis(feedback, replace(feedback.diagnosis, mistakes=(MISTAKE,), unexplained=("x",)))
     assert MISTAKE.titles[0] in named.message
-    origin, runner = Origin(None, REMEMBERS), InProcess("autograd_nodes")
-    told = with_repair(named, its.exercise, trace.runs, its, origin, runner)
+    learner_code, runner = LearnerCode(REMEMBERS), InProcess("autograd_nodes")
+    told = with_repair(named, its.exercise, trace.runs, its, learner_code, runner)
     assert told.diagnosis.remembered is not None
     assert told.message == feedback.message

@@ -2,7 +2,7 @@
 
 from grader.course.reading import load_course
 from grader.judging.assess import assess
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.reference import cached_reference
 from grader.judging.solution import exercise_source
 from grader.observe.trace import Trace
@@ -15,7 +15,7 @@ def test_a_failed_import_is_said_of_its_cell() -> None:
     places = tuple(Place(2 + (line > 0), line + 3) for line in range(source.count("\n") + 1))
     trace = Trace(warnings=["1번째 줄: pandas를 불러오지 못했어요 (…)", "`lr_at`이 아직 맞지 않아요."])
     feedback = assess(
-        exercise, trace, cached_reference(exercise.name, 3), Origin("kim.ipynb", source, places)
+        exercise, trace, cached_reference(exercise.name, 3), LearnerCode(source, places, "kim.ipynb")
     )
     assert feedback.notes == (
         "코드 셀 2의 3번째 줄: pandas를 불러오지 못했어요 (…)",

@@ -9,7 +9,7 @@ from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.judging import own_edit
 from grader.judging.assess import assess
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.own_edit import with_own_edit
 from grader.judging.reference import cached_reference
 from grader.observe.play import play
@@ -25,10 +25,10 @@ ASKS_ITS_HELPER_WRONGLY = sample("first_tries", "baseline_loss", "z_second").tex
 def test_the_card_points_at_the_line_that_the_played_edit_changes() -> None:
     """No word of the call tells that it passes the wrong number, so the text alone leads elsewhere."""
     exercise, its = load_course().exercise("baseline_loss"), cached_reference("baseline_loss", SEED)
-    origin = Origin(None, ASKS_ITS_HELPER_WRONGLY)
+    learner_code = LearnerCode(ASKS_ITS_HELPER_WRONGLY)
     trace = play(exercise.driver, load_program(ASKS_ITS_HELPER_WRONGLY), seed=SEED)
-    before = assess(exercise, trace, its, origin)
-    after = with_own_edit(before, exercise, trace.runs, its, origin, InTheLesson(its))
+    before = assess(exercise, trace, its, learner_code)
+    after = with_own_edit(before, exercise, trace.runs, its, learner_code, InTheLesson(its))
     (mistake,) = after.diagnosis.mistakes
     call = ASKS_ITS_HELPER_WRONGLY.splitlines().index("    return _entropy(counts, len(targets))") + 1
     assert mistake.id == "divides-by-all"
@@ -41,10 +41,10 @@ def test_the_card_points_at_the_line_that_the_played_edit_changes() -> None:
 def _checked(exercise_name: str, text: str) -> tuple[Feedback, Feedback]:
     """Return the feedback on a program, before and after its edit was searched."""
     exercise, its = load_course().exercise(exercise_name), cached_reference(exercise_name, SEED)
-    origin = Origin(None, text)
+    learner_code = LearnerCode(text)
     trace = play(exercise.driver, load_program(text), seed=SEED)
-    before = assess(exercise, trace, its, origin)
-    return before, with_own_edit(before, exercise, trace.runs, its, origin, InTheLesson(its))
+    before = assess(exercise, trace, its, learner_code)
+    return before, with_own_edit(before, exercise, trace.runs, its, learner_code, InTheLesson(its))
 
 
 @pytest.fixture(autouse=True)
@@ -81,14 +81,14 @@ def test_where_the_edit_does_not_mend_at_the_cards_place_the_card_moves() -> Non
     """A likeness that leads behind `backward()`: clearing there would lose the new gradients."""
     text = sample("first_tries", "train_step", "loss_afterwards").text
     exercise, its = load_course().exercise("train_step"), cached_reference("train_step", SEED)
-    origin = Origin(None, text)
+    learner_code = LearnerCode(text)
     trace = play(exercise.driver, load_program(text), seed=SEED)
-    found = assess(exercise, trace, its, origin)
+    found = assess(exercise, trace, its, learner_code)
     backward = text.split("\n").index("    error.backward()") + 1
     first, *others = found.diagnosis.mistakes
     wrong = replace(first, line=backward, before=False, after=True)
     misled = replace(found, line=backward, diagnosis=replace(found.diagnosis, mistakes=(wrong, *others)))
-    after = with_own_edit(misled, exercise, trace.runs, its, origin, InTheLesson(its))
+    after = with_own_edit(misled, exercise, trace.runs, its, learner_code, InTheLesson(its))
     mistake, edit = after.diagnosis.mistakes[0], after.own_edit
     assert edit is not None
     assert edit.behind < backward

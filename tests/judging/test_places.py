@@ -15,7 +15,7 @@ from grader.course.feedback import Feedback, NamedMistake
 from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.judging.assess import assess
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.reference import cached_reference
 from grader.observe.play import play
 from tests.judging.test_first_tries import program_of
@@ -43,7 +43,7 @@ def told(sample: Sample) -> Feedback:
     exercise = load_course().exercise(sample.exercise)
     with contextlib.redirect_stdout(io.StringIO()):
         trace = play(exercise.driver, program_of(sample.text, exercise), seed=SEED)
-    return assess(exercise, trace, cached_reference(sample.exercise, SEED), Origin(None, sample.text))
+    return assess(exercise, trace, cached_reference(sample.exercise, SEED), LearnerCode(sample.text))
 
 
 @pytest.mark.parametrize("sample", PLACED, ids=str)

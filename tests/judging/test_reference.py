@@ -7,6 +7,7 @@ import numpy as np
 
 from grader.course.reading import load_course
 from grader.judging.compare_runs import is_prefix
+from grader.judging.edits import combination_source
 from grader.judging.reference import Reference, cached_reference
 from grader.observe.play import play
 from grader.observe.program import load_program
@@ -28,6 +29,20 @@ def test_a_run_that_was_broken_off_is_played_on_where_its_parameters_overflow() 
         its.reproduces(source, "overflow", other) for other in others if other.facts != whole.facts
     )
     assert its.reproduces(source, "overflow", whole)
+
+
+def test_mistakes_make_the_same_program_in_whatever_order_they_are_given() -> None:
+    """The clinic draws two in any order; its card then told of a program that the search for mistakes never plays."""
+    its = cached_reference("train_step", 1)
+    first, second = (
+        variant
+        for variant in its.variants
+        if variant.name in ("zero-grad-before-step", "step-before-backward")
+    )
+    program = its.source_with_mistakes((first, second))
+    assert program is not None
+    assert program == its.source_with_mistakes((second, first))
+    assert program != combination_source(its.exercise, (second, first))
 
 
 def test_states_follow_where_both_are_not_finite() -> None:

@@ -10,7 +10,7 @@ from grader.course.reading import load_course
 from grader.judging import right_lines as module
 from grader.judging.edits import variants_of
 from grader.judging.explain import ExplainedMistake
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.right_lines import changed_lines, right_lines
 from grader.judging.solution import exercise_source
 from grader.judging.uncalled import unmade_call
@@ -79,7 +79,7 @@ def test_what_stands_under_if_false_is_missing(monkeypatch: pytest.MonkeyPatch) 
     wrong = BLOCKS.replace("if d is not None", "if False")
     assert shown_for(monkeypatch, wrong, BLOCKS) == ("if d is not None:", "    clip.do_(d)")
     program = "def train_step(model, opt):\n    clip.do_\n"
-    assert unmade_call(EXERCISE, a_mistake(EXERCISE), Origin(None, program)) is not None
+    assert unmade_call(EXERCISE, a_mistake(EXERCISE), LearnerCode(program)) is not None
 
 
 def test_a_statement_of_several_lines_is_shown_whole(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,7 +131,7 @@ def test_a_missing_call_is_found_in_a_mistake_of_many_lines() -> None:
     assert right_lines(exercise, mistake) == ()
     assert len(changed_lines(exercise, mistake)) > 4
     program = "def amp_accumulate(model, opt, scaler):\n    scaler.step\n    scaler.update()\n"
-    found = unmade_call(exercise, mistake, Origin(None, program))
+    found = unmade_call(exercise, mistake, LearnerCode(program))
     assert found is not None
     assert (found.line, found.title) == (2, "")
     assert "`scaler.step`" in found.sentence

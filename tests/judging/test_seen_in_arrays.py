@@ -12,7 +12,7 @@ from grader.grading import SEED
 from grader.judging.assess import assess
 from grader.judging.explain import explain
 from grader.judging.judge import judge
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.reference import cached_reference
 from grader.observe.play import play
 from grader.observe.program import load_program
@@ -54,7 +54,7 @@ def played(exercise_name: str, text: str) -> Trace:
 
 def told(exercise_name: str, text: str) -> Feedback:
     exercise, reference = load_course().exercise(exercise_name), cached_reference(exercise_name, SEED)
-    return assess(exercise, played(exercise_name, text), reference, Origin(None, text))
+    return assess(exercise, played(exercise_name, text), reference, LearnerCode(text))
 
 
 def test_a_mistake_is_seen_beside_an_unknown_one() -> None:

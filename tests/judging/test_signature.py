@@ -10,7 +10,7 @@ from grader.course.feedback import Feedback
 from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.judging.assess import assess
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.reference import cached_reference
 from grader.judging.repair.add_repair import wants_repair
 from grader.judging.signature import signature_difference
@@ -29,7 +29,7 @@ def told(exercise: str, text: str) -> Feedback:
     its = load_course().exercise(exercise)
     with contextlib.redirect_stdout(io.StringIO()):
         trace = play(its.driver, load_program(text), seed=SEED)
-    return assess(its, trace, cached_reference(exercise, SEED), Origin(None, text))
+    return assess(its, trace, cached_reference(exercise, SEED), LearnerCode(text))
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ import sys
 from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.judging.assess import assess
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.reference import cached_reference
+from grader.judging.similar_blocks import MissingPlace, SimilarBlocks
 from grader.judging.solution import exercise_source
 from grader.judging.text_location import Location, is_line_of, locate_in_text
-from grader.judging.twin_blocks import MissingPlace, TwinBlocks
 from grader.observe.play import play
 from grader.observe.program import load_program
 from tests.work import calls_of
@@ -270,6 +270,55 @@ def test_what_only_the_short_rest_lacks_is_missing_there() -> None:
     assert locate_in_text(solution, wrong, learner, "f") == Location(10, side="before")
 
 
+def missing_in_similar_block(text: str, line: int) -> MissingPlace | None:
+    """Where a block lacks the statement at a line of this definition."""
+    tree = ast.parse(text).body[0]
+    assert isinstance(tree, ast.FunctionDef)
+    statement = next(node for node in ast.walk(tree) if isinstance(node, ast.stmt) and node.lineno == line)
+    return SimilarBlocks(tree).missing_place(statement)
+
+
+def test_a_finally_and_the_else_of_a_loop_lack_nothing_of_the_blocks_before_them() -> None:
+    """They run after these, and not in their place."""
+    text = """def f(opt, loss, limit):
+    try:
+        loss.backward()
+        clip(limit)
+        opt.zero_grad()
+    finally:
+        opt.zero_grad()
+"""
+    assert missing_in_similar_block(text, 4) is None
+    in_loop = text.replace("    try:", "    for _ in loss:").replace("    finally:", "    else:")
+    assert missing_in_similar_block(in_loop, 4) is None
+    in_branches = text.replace("    try:", "    if limit:").replace("    finally:", "    else:")
+    assert missing_in_similar_block(in_branches, 4) == MissingPlace(7, is_before=True)
+
+
+def test_what_is_missing_after_a_loop_or_a_long_call_is_missing_after_its_last_line() -> None:
+    text = """def f(opt, params, limit):
+    if limit:
+        for p in params:
+            p.mul_(limit)
+        opt.step()
+    else:
+        for p in params:
+            p.mul_(2)
+"""
+    assert missing_in_similar_block(text, 5) == MissingPlace(8, is_before=False)
+    call = "        scale(\n            params,\n        )\n"
+    long = f"def f(opt, params, limit):\n    if limit:\n{call}        opt.step()\n    else:\n{call}"
+    assert missing_in_similar_block(long, 6) == MissingPlace(10, is_before=False)
+
+
+def test_what_is_missing_at_the_end_is_missing_after_the_last_line_of_the_last_statement() -> None:
+    solution = "def f(opt, rates):\n    scale(opt, rates)\n    opt.step()\n"
+    learner = "def f(opt, rates):\n    scale(\n        opt,\n        rates,\n    )\n"
+    assert locate_in_text(solution, solution.replace("    opt.step()\n", ""), learner, "f") == Location(
+        5, side="after"
+    )
+
+
 def test_helpers_that_call_each_other_come_to_an_end() -> None:
     learner = """def a(x):
     return b(x)
@@ -313,13 +362,13 @@ def test_a_huge_program_is_not_compared() -> None:
         assert locate_in_text(SOLUTION, without("    opt.zero_grad()\n"), learner, "f") is None
 
 
-def test_a_huge_program_has_no_twin_blocks() -> None:
+def test_a_huge_program_has_no_similar_blocks() -> None:
     def missing_place(statements: int) -> MissingPlace | None:
         same = "".join(f"        step({number}, x)\n" for number in range(statements))
         tree = ast.parse(f"def f(x):\n    if x:\n{same}        clip(x.grad)\n    else:\n{same}").body[0]
         assert isinstance(tree, ast.FunctionDef)
         assert isinstance(tree.body[0], ast.If)
-        return TwinBlocks(tree).missing_place(tree.body[0].body[-1])
+        return SimilarBlocks(tree).missing_place(tree.body[0].body[-1])
 
     assert missing_place(3) == MissingPlace(10, is_before=False)
     assert missing_place(2500) is None
@@ -337,6 +386,6 @@ def test_judging_a_huge_program_takes_no_longer() -> None:
     body = "".join(f"        x{number} = model(xb)\n" for number in range(2500))
     huge = text.replace("    loss.backward()\n", f"    loss.backward()\n    if 0:\n{body}    else:\n{body}")
     assert huge.count("\n") > 5000
-    assert assess(its, trace, cached_reference("train_step", SEED), Origin(None, text)).status == "failed"
+    assert assess(its, trace, cached_reference("train_step", SEED), LearnerCode(text)).status == "failed"
     its_reference = cached_reference("train_step", SEED)
-    assert calls_of(lambda: assess(its, trace, its_reference, Origin(None, huge))) < 6_000_000
+    assert calls_of(lambda: assess(its, trace, its_reference, LearnerCode(huge))) < 6_000_000

@@ -23,7 +23,7 @@ SEED = 1
 def runs(its: Reference, *ids: str) -> ComparedRuns:
     """The runs of the program with these mistakes; sentences of the first are looked at."""
     made = tuple(variant for id_ in ids for variant in its.variants if variant.name == id_)
-    program = its.source_with_mistakes(tuple(sorted(made, key=its.variants.index)))
+    program = its.source_with_mistakes(made)
     assert program is not None
     return ComparedRuns(
         usual=made[0],

@@ -3,7 +3,7 @@
 from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.judging.assess import assess
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.reference import cached_reference
 from grader.observe.play import play
 from grader.observe.program import load_program
@@ -22,7 +22,7 @@ def test_twin_that_keeps_a_call_which_is_not_written_is_not_shown() -> None:
         "    return number // accum_steps\n"
     )
     trace = play(exercise.driver, load_program(source), seed=SEED)
-    feedback = assess(exercise, trace, cached_reference("accumulate", SEED), Origin(None, source))
+    feedback = assess(exercise, trace, cached_reference("accumulate", SEED), LearnerCode(source))
     (named,) = (mistake for mistake in feedback.diagnosis.mistakes if "no-clip" in mistake.ids)
     assert named.ids == ("no-clip", "full-windows-not-clipped")
     assert named.titles == ("그레이디언트를 클리핑하지 않았어요",)

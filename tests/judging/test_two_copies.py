@@ -8,7 +8,7 @@ from grader.grading import SEED
 from grader.judging.assess import assess
 from grader.judging.compare_runs import differing_fields
 from grader.judging.edits import combination_source, variant_source, variants_of
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.reference import cached_reference
 from grader.judging.two_copies import two_copies
 from grader.observe.play import play
@@ -118,7 +118,7 @@ def test_a_mistake_in_both_copies_is_the_mistake(name: str) -> None:
 def test_a_mistake_in_the_code_for_the_last_window_is_named_and_told_where() -> None:
     exercise = load_course().exercise("accumulate")
     trace = play(exercise.driver, load_program(LEARNER), seed=SEED)
-    feedback = assess(exercise, trace, cached_reference("accumulate", SEED), Origin(None, LEARNER))
+    feedback = assess(exercise, trace, cached_reference("accumulate", SEED), LearnerCode(LEARNER))
     (named,) = feedback.diagnosis.mistakes
     assert named.id == "no-division"
     assert named.explain.startswith("짧은 마지막 구간의 코드에만 이 실수가 있어요. ")

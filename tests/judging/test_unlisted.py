@@ -15,7 +15,7 @@ from grader.course.feedback import Feedback
 from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.judging.assess import assess
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.reference import cached_reference
 from grader.judging.repair.add_repair import wants_repair, with_repair
 from grader.judging.repair.top_level_names import import_statements
@@ -34,15 +34,15 @@ def told(sample: Sample) -> Feedback:
     """What a learner reads in a notebook."""
     text = whole(sample)
     exercise, its = load_course().exercise(sample.exercise), cached_reference(sample.exercise, SEED)
-    program, origin = load_program(text), Origin(None, text)
+    program, learner_code = load_program(text), LearnerCode(text)
     with contextlib.redirect_stdout(io.StringIO()):
         trace = play(exercise.driver, program, seed=SEED)
-        feedback = assess(exercise, trace, its, origin)
+        feedback = assess(exercise, trace, its, learner_code)
         if not wants_repair(feedback):
             return feedback
         with _sandbox(exercise.lesson).attempts(SEED) as attempts:
             runner = attempts.for_exercise(exercise.name)
-            return with_repair(feedback, exercise, trace.runs, its, origin, runner)
+            return with_repair(feedback, exercise, trace.runs, its, learner_code, runner)
 
 
 def whole(sample: Sample) -> str:

@@ -9,7 +9,7 @@ from grader.course.course import Course, Exercise, Part
 from grader.course.feedback import Feedback
 from grader.course.reading import load_course
 from grader.judging.assess import assess
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.reference import cached_reference
 from grader.observe.play import play
 from grader.observe.program import load_program
@@ -37,7 +37,7 @@ def graded(file: Path, exercise: Exercise, device: str = "cpu") -> Feedback:
         trace = play(exercise.driver, program, seed=SEED, device=device)
     finally:
         program.unload()
-    return assess(exercise, trace, cached_reference(exercise.name, SEED, device), Origin.of_file(source))
+    return assess(exercise, trace, cached_reference(exercise.name, SEED, device), LearnerCode.of_file(source))
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)

@@ -9,7 +9,7 @@ from grader.course.reading import load_course
 from grader.grading.time_limit import time_limit
 from grader.judging.assess import assess
 from grader.judging.edits import variants_of
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.own_edit import wants_own_edit, with_own_edit
 from grader.judging.reference import Reference, cached_reference
 from grader.learner.earned import recorded_check
@@ -53,11 +53,11 @@ def test_the_ladder_keeps_its_length_and_every_step_says_something(name: str, va
     exercise, its = COURSE.exercise(name), cached_reference(name, 1)
     source = its.sources[variant]
     runs = {s.name: its.complete_run(source, s.name) for s in exercise.driver.scenarios}
-    origin = Origin(None, source)
-    feedback = assess(exercise, Trace(runs), its, origin)
+    learner_code = LearnerCode(source)
+    feedback = assess(exercise, Trace(runs), its, learner_code)
     assert feedback.diagnosis.mistakes
     if wants_own_edit(feedback):
-        feedback = with_own_edit(feedback, exercise, runs, its, origin, InTheLesson(its))
+        feedback = with_own_edit(feedback, exercise, runs, its, learner_code, InTheLesson(its))
     recorded_check(Progress.load(), feedback, source, "at-once")
 
     totals, newest = set(), []

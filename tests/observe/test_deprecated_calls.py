@@ -7,7 +7,7 @@ import pytest
 from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.judging.assess import assess
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.reference import cached_reference
 from grader.observe.deprecated_calls import note_deprecated_calls
 from grader.observe.play import play
@@ -34,7 +34,7 @@ def train_step_extras(model, opt, loss_fn, xb, yb, *, max_norm=None, scheduler=N
 def test_the_old_name_of_clipping_is_told_once_with_the_new_one() -> None:
     exercise = load_course().exercise("train_step_extras")
     trace = play(exercise.driver, load_program(OLD), seed=SEED)
-    feedback = assess(exercise, trace, cached_reference(exercise.name, SEED), Origin(None, OLD))
+    feedback = assess(exercise, trace, cached_reference(exercise.name, SEED), LearnerCode(OLD))
     told = (
         "9번째 줄: `torch.nn.utils.clip_grad_norm`은 앞으로 없어질 이름이에요. "
         "대신 `torch.nn.utils.clip_grad_norm_`을 쓰세요. 점수는 그대로예요."

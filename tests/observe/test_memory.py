@@ -140,6 +140,24 @@ def test_what_holds_the_window_is_seen(program: Callable[[Watched], object]) -> 
     assert watched.meter.largest == (PASSES * SAMPLES if program is joined else SAMPLES)
 
 
+def test_validation_with_graphs_is_no_micro_batch() -> None:
+    watched = Watched()
+    for batch in watched.batches:
+        watched.model.train()
+        watched.loss(batch).backward()
+        watched.model.eval()
+        held = watched.loss((torch.cat([batch[0]] * 2), torch.cat([batch[1]] * 2)))
+    assert watched.meter.samples == watched.meter.largest == SAMPLES
+    assert held.requires_grad
+
+
+def test_a_model_that_comes_in_eval_mode_is_measured_too() -> None:
+    watched = Watched()
+    watched.model.eval()
+    one_backward(watched)
+    assert watched.meter.samples == PASSES * SAMPLES
+
+
 def test_a_submission_cannot_hide_what_it_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("weakref.ref", lambda *_: lambda: None)
     watched = Watched()

@@ -7,7 +7,7 @@ import pytest
 
 from grader.course.reading import load_course
 from grader.judging.assess import assess
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.reference import Reference
 from grader.judging.solution import solution_source
 from grader.notebook.check import check
@@ -36,10 +36,10 @@ def test_two_hundred_checks_of_a_wrong_step() -> None:
     """Submissions, the solution and every mistake it is compared with: 800 scenarios and more."""
     before = alive()
     exercise = load_course().exercise("train_step")
-    known, origin = Reference(exercise, seed=5), Origin(None, NEVER_CLEARS)
+    known, learner_code = Reference(exercise, seed=5), LearnerCode(NEVER_CLEARS)
     program = load_program(NEVER_CLEARS)
     for _ in range(200):
-        feedback = assess(exercise, play(exercise.driver, program, seed=5), known, origin)
+        feedback = assess(exercise, play(exercise.driver, program, seed=5), known, learner_code)
         assert [named.ids for named in feedback.diagnosis.mistakes] == [("missing-zero-grad",)]
     program.unload()
     del feedback, program, known

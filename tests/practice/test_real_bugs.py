@@ -9,7 +9,7 @@ from grader.course.course import CourseError
 from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.judging.assess import assess
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.reference import cached_reference
 from grader.observe.play import play
 from grader.observe.program import load_program
@@ -35,7 +35,7 @@ def test_each_fails_and_is_named(bug: RealBug) -> None:
     program = load_program(case.text, name=f"real_{bug.id}")
     trace = play(case.exercise.driver, program, seed=SEED)
     known = cached_reference(bug.exercise, SEED)
-    feedback = assess(case.exercise, trace, known, Origin(None, case.text))
+    feedback = assess(case.exercise, trace, known, LearnerCode(case.text))
     assert feedback.status == "failed"
     assert len(feedback.mistake_ids) == len(bug.mistakes)
     for id_, joined in zip(bug.mistakes, feedback.mistake_ids, strict=True):

@@ -5,6 +5,7 @@ import io
 import math
 import random
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,20 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from grader.exercises.several_processes._group import groups_of
+from grader.exercises.several_processes._ranks import Deadlock, several_ranks
 from grader.observe.program import describe_failure, load_program
 from grader.observe.wording import AFTER_THE_CALL, LEAVE_ORIGINALS
 from grader.report.exceptions.advice import ADVICE, advise, entry_for
 from grader.report.plain_text import split_code
+
+
+def raised_on_ranks(function: Callable[[Any], Any]) -> str:
+    """Return what a function raises on ranks, as a card says it."""
+    with several_ranks(2) as world, pytest.raises((AttributeError, Deadlock)) as raised:
+        world.run([lambda group=group: function(group) for group in groups_of(world)])
+    return f"{raised.type.__name__}: {raised.value}"
+
 
 RAISED = {
     "no-graph": (
@@ -157,6 +168,7 @@ RAISED = {
         "torch.save({'score': np.float64(1.0)}, file)\nfile.seek(0)\ntorch.load(file, weights_only=True)",
         "torch.save(model, file)\nfile.seek(0)\ntorch.load(file, weights_only=True)",
     ),
+    "no-process-group": ("torch.distributed.all_reduce(x)", "torch.distributed.get_world_size()"),
     "no-folder": ("torch.save({}, '/nowhere/a.pt')",),
     "no-gradient": ("model.weight.grad.zero_()",),
     "no-gradient-operand": (
@@ -246,6 +258,8 @@ RAISED = {
 }
 """Id of an entry -> programs whose last line raises an exception that it answers."""
 TOLD_OTHERWISE = {
+    "missing-on-ranks": (raised_on_ranks(lambda dist: dist.monitored_barrier()), None),
+    "waits-without-end": (raised_on_ranks(lambda dist: dist.recv(torch.ones(1), 1 - dist.get_rank())), None),
     "input": ("EOFError: EOF when reading a line", None),  # the tests' own input may be a terminal
     "no-gpu": ("AssertionError: Torch not compiled with CUDA enabled", "model.cuda()"),  # here may be a GPU
     "own-signature": ("TypeError: train_step() takes 4 positional arguments but 5 were given", None),

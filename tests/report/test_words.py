@@ -60,6 +60,12 @@ def test_only_code_that_ran_on_is_told_about_loops() -> None:
         assert bool(step) == is_told, message
 
 
+def test_code_that_was_cut_off_is_not_told_what_may_end_it() -> None:
+    feedback = replace(samples.stopped("crashed"), message=messages.CUT_OFF_MESSAGE)
+    assert words.next_step(feedback) == ""
+    assert words.headline(feedback).text == "실행이 끝나기 전에 밖에서 멈췄어요"
+
+
 def test_a_learners_own_not_implemented_error_is_no_placeholder() -> None:
     for text, is_told in (("", False), ("only SGD", True)):
         raised = replace(samples.raised(), error=f"NotImplementedError: {text}", raised=True)

@@ -1,20 +1,25 @@
 """Variants of a program played in the sandbox: one child for many, a new one after each that ends it, none believed."""
 
+import os
+import signal
 import socket
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import repeat
+from typing import Any
 
 import pytest
 
 from grader.observe.trace import Run, Trace
 from grader.sandbox.attempts import AttemptLimits
 from grader.sandbox.attempts_spent import AttemptsSpent
+from grader.sandbox.client import Child
 from grader.sandbox.sandbox import Sandbox
 from grader.sandbox.server_process import SandboxUnavailable, ServerProcess
 from tests.sandbox.attacks import ATTACKS, attack
 from tests.sandbox.neighbour import NEIGHBOUR, ONE_PROCESS, SEED, content, run
+from tests.sandbox.processes import descendants
 
 QUICK = AttemptLimits(cpu_seconds=0.3, seconds=1.5)
 
@@ -164,6 +169,25 @@ def test_a_server_that_was_killed_while_it_starts_is_replaced(
     with anywhere.attempts(SEED) as attempts, pytest.raises(SandboxUnavailable):
         attempts.run("first", NEIGHBOUR, "sgd")
     monkeypatch.undo()
+
+
+def test_an_attempt_that_something_else_kills_is_played_again(
+    anywhere: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the kernel does when the machine's memory runs short. It counts as one of the ends, so it has an end."""
+    play, kills = Child.play_attempt, iter([True])
+
+    def is_killed(child: Child, *place: Any, cpu_seconds: float) -> bytes:
+        if next(kills, False):
+            assert anywhere._server is not None
+            os.kill(descendants(anywhere._server._process.pid)[-1], signal.SIGKILL)
+        return play(child, *place, cpu_seconds=cpu_seconds)
+
+    with anywhere.attempts(SEED) as attempts:
+        expected = told(attempts.run("first", NEIGHBOUR, "sgd"))
+        monkeypatch.setattr(Child, "play_attempt", is_killed)
+        assert told(attempts.run("first", NEIGHBOUR + "\n", "sgd")) == expected
+        assert attempts._ended_children == 1
 
 
 def test_a_server_that_was_killed_is_replaced(anywhere: Sandbox) -> None:

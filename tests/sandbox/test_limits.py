@@ -2,12 +2,11 @@
 
 import re
 import time
-from typing import get_args
 
 import pytest
 
-from grader.sandbox.client import _DETAIL_OF_REASON, _STATUS_OF_REASON, ONLY_WAITED, Limits
-from grader.sandbox.inside.protocol import KillReason
+from grader.sandbox.client import Child, Limits
+from grader.sandbox.no_answer import ONLY_WAITED
 from grader.sandbox.sandbox import NO_TIME_LEFT, Job, Sandbox
 from tests.sandbox.attacks import ATTACKS
 from tests.sandbox.neighbour import LIMITS, NEIGHBOUR, ONE_PROCESS, RIGHT, SEED, content, run
@@ -44,14 +43,14 @@ def test_same_seed_same_trace_other_seed_other_trace(sandbox: Sandbox) -> None:
 def test_who_waits_has_until_the_clock_ends_it(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sleeping costs no processor time: it may take longer than that limit, and not for ever."""
     monkeypatch.setattr(sandbox, "_limits", Limits(seconds=3.0, cpu_seconds=0.5))
-    before = sandbox.wall_timeouts
+    before = sandbox.doubtful_outcomes
     slow = "import time\n" + NEIGHBOUR.replace("opt.step()", "opt.step(); time.sleep(0.5)")
     assert [outcome.status for outcome in run(sandbox, slow)] == ["ran", "ran"]
-    assert sandbox.wall_timeouts == before
+    assert sandbox.doubtful_outcomes == before
     endless = slow.replace("sleep(0.5)", "sleep(100)")
     outcomes = sandbox.run([Job(endless, ("first",))], SEED)
     assert [(outcome.status, outcome.detail) for outcome in outcomes] == [("timeout", ONLY_WAITED)]
-    assert sandbox.wall_timeouts == before + 1
+    assert sandbox.doubtful_outcomes == before + 1
 
 
 SPENDING = """
@@ -79,6 +78,20 @@ def test_each_question_has_processor_time_of_its_own(
     assert [outcome.status for outcome in run(sandbox, SPENDING + busy)] == ["ran", "ran"]
 
 
+def test_to_unpack_a_driver_costs_the_exercise_no_time(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The driver takes most of the limit to be unpacked, and so does the exercise, and the one before it."""
+    monkeypatch.setattr(sandbox, "_limits", Limits(seconds=60.0, cpu_seconds=1.0))
+    busy = SPENDING
+    for name in ("first", "slow_to_unpack"):
+        busy += RIGHT.format(name=name).replace(
+            "    opt.zero_grad()\n", f"    spend('{name}')\n    opt.zero_grad()\n"
+        )
+    outcomes = sandbox.run([Job(busy, ("first", "slow_to_unpack"))], SEED)
+    assert [outcome.status for outcome in outcomes] == ["ran", "ran"]
+
+
 def test_a_file_that_is_loaded_again_has_the_time_for_it(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,6 +101,23 @@ def test_a_file_that_is_loaded_again_has_the_time_for_it(
     ends = NEIGHBOUR.replace("    opt.zero_grad()\n", "    import os; os._exit(1)\n    opt.zero_grad( )\n", 1)
     busy = ends.replace("    opt.zero_grad()\n", "    spend('second')\n    opt.zero_grad( )\n", 1)
     assert [outcome.status for outcome in run(sandbox, slow + busy)] == ["crashed", "ran"]
+
+
+def test_a_file_has_the_time_to_be_loaded_whenever_it_takes_its_turn(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three times a file is loaded, a driver unpacked and an exercise played, though there are only two files."""
+    fork_child, asked_for = Sandbox._fork_child, []
+
+    def noting(sandbox: Sandbox, limits: Limits, requests: int) -> Child:
+        asked_for.append(requests)
+        return fork_child(sandbox, limits, requests)
+
+    monkeypatch.setattr(Sandbox, "_fork_child", noting)
+    other = NEIGHBOUR + "\n"
+    jobs = [Job(NEIGHBOUR, ("first",)), Job(other, ("first",)), Job(NEIGHBOUR, ("second",))]
+    assert [outcome.status for outcome in sandbox.run(jobs, SEED)] == ["ran"] * 3
+    assert asked_for == [9]
 
 
 def test_after_a_submissions_time_nothing_more_is_begun(sandbox: Sandbox) -> None:
@@ -113,9 +143,3 @@ def test_a_file_that_ends_its_process_is_loaded_again_for_the_rest(sandbox: Sand
     ends = (ATTACKS / "exits.py").read_text() + RIGHT.format(name="second")
     jobs = [Job(ends, ("first",)), Job(NEIGHBOUR, ("first",)), Job(ends, ("second",))]
     assert [outcome.status for outcome in sandbox.run(jobs, SEED)] == ["crashed", "ran", "ran"]
-
-
-def test_each_reason_for_killing_a_child_is_reported() -> None:
-    """One that is forgotten would be reported as an end by a signal: out of time or out of memory."""
-    assert not _STATUS_OF_REASON.keys() & _DETAIL_OF_REASON.keys()
-    assert {*_STATUS_OF_REASON, *_DETAIL_OF_REASON} == {*get_args(KillReason)} - {"requested"}

@@ -4,6 +4,7 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,6 +37,18 @@ def test_each_module_comes_after_those_that_it_imports(lesson: Any) -> None:
 def test_a_lesson_without_drivers_is_told() -> None:
     with pytest.raises(ModuleNotFoundError, match="no_such_lesson"):
         ParcelContents(["no_such_lesson"])
+
+
+def test_an_import_from_a_package_is_refused_before_anything_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its modules would be missing in the parcel, and the driver would fail in the sandbox only."""
+    package = "grader.exercises.fixtures"
+    (tmp_path / "imports_a_package.py").write_text(f"from {package} import sam\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    (imported,) = exercise_modules_imported_by("imports_a_package")
+    with pytest.raises(ImportError, match=f"{package} is a package"):
+        exercise_modules_imported_by(imported)
 
 
 def held(exercise: Exercise) -> Iterator[tuple[str, Any]]:

@@ -10,7 +10,9 @@ import time
 import pytest
 
 from grader.sandbox import bubblewrap, server_process
-from grader.sandbox.client import Child, ServerGone
+from grader.sandbox.client import Child
+from grader.sandbox.inside.protocol import Header
+from grader.sandbox.no_answer import CUT_OFF, ONLY_WAITED, NoAnswer, ServerGone
 from grader.sandbox.sandbox import Job, Sandbox
 from grader.sandbox.server_process import SandboxUnavailable, ServerProcess
 from tests.places import ROOT
@@ -49,6 +51,48 @@ def test_who_is_there_whenever_it_dies_does_not_run_for_ever(
     monkeypatch.setattr(Child, "play", dies)
     assert [outcome.status for outcome in run(sandbox, NEIGHBOUR)] == statuses
     assert tries == ["first", "first", "second"]
+
+
+@pytest.mark.parametrize(
+    ("kills", "expected"),
+    [(1, [("ran", ""), ("ran", "")]), (2, [("crashed", CUT_OFF), ("ran", "")])],
+)
+def test_a_child_that_something_else_kills_is_not_out_of_memory(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, kills: int, expected: list[tuple[str, str]]
+) -> None:
+    """As the kernel does when the machine's memory runs short. The exercise is tried once more."""
+    play, left, before = Child.play, iter(range(kills)), sandbox.doubtful_outcomes
+
+    def is_killed(child: Child, exercise: str, seed: int) -> bytes:
+        if next(left, None) is not None:
+            *_, pid = descendants_in_time(top_of(sandbox), 4)
+            os.kill(pid, signal.SIGKILL)
+        return play(child, exercise, seed)
+
+    monkeypatch.setattr(Child, "play", is_killed)
+    assert [(outcome.status, outcome.detail) for outcome in run(sandbox, NEIGHBOUR)] == expected
+    assert sandbox.doubtful_outcomes == before + (kills == 2)
+
+
+def test_a_child_that_gets_ready_too_late_is_forked_again(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, undisturbed: list[object]
+) -> None:
+    """Nothing of the submission has run yet: it loses nothing, and if it goes on like that, nothing is graded."""
+    wait_for, late = Child._wait_for, [False]
+
+    def is_late(child: Child, answer: Header, seconds: float) -> bytes:
+        if answer == {"event": "ready"} and late.pop():
+            raise NoAnswer("timeout", ONLY_WAITED)
+        return wait_for(child, answer, seconds)
+
+    monkeypatch.setattr(Child, "_wait_for", is_late)
+    late[:] = [False, True]
+    assert [content(outcome.trace) for outcome in run(sandbox, NEIGHBOUR)] == undisturbed
+    late[:] = [True, True]
+    with pytest.raises(SandboxUnavailable, match="바쁘지 않은지"):
+        run(sandbox, NEIGHBOUR)
+    monkeypatch.undo()
+    assert [content(outcome.trace) for outcome in run(sandbox, NEIGHBOUR)] == undisturbed
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from grader.course.reading import load_course
 from grader.judging.assess import assess
 from grader.judging.edits import Combination
 from grader.judging.explain import Explanation
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.reference import Reference, cached_reference
 from grader.judging.true_sentences import ComparedRuns, condition_holds
 from grader.observe.trace import Trace
@@ -65,7 +65,7 @@ def false_sentences(its: Reference, combination: Combination) -> list[str]:
     assert program is not None
     names = [scenario.name for scenario in its.exercise.driver.scenarios]
     trace = Trace(runs={name: its.complete_run(program, name) for name in names})
-    feedback = assess(its.exercise, trace, its, Origin("program.py", program))
+    feedback = assess(its.exercise, trace, its, LearnerCode(program, file="program.py"))
     texts = [named.explain for named in feedback.diagnosis.mistakes]
     runs = ComparedRuns(
         usual=combination[0],

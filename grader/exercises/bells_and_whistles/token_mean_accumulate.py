@@ -15,7 +15,7 @@ A scenario decides the check that `check=` names, or that of its name. How to ad
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -37,43 +37,50 @@ from grader.observe.wording import yes_or_no
 
 driver = Driver("token_mean_accumulate", cost=2)  # each micro-batch goes through a GPT
 
-_SHAPES = ((3, 4, 10), (2, 3, 1), (1, 4, 3), (4, 2, 5))
-"""Samples, length and valid tokens of each micro-batch.
 
-The numbers of valid tokens are proportional neither to the samples nor to all tokens, so that weighting by these shows.
-"""
-_PADDING = 3
+class _Shape(NamedTuple):
+    """The size of a micro-batch."""
+
+    samples: int
+    length: int
+    """Tokens of each sample, padding included."""
+    valid_tokens: int
+    """Positions of the whole micro-batch whose target counts."""
+
+
+_SHAPES = (_Shape(3, 4, 10), _Shape(2, 3, 1), _Shape(1, 4, 3), _Shape(4, 2, 5))
+"""The micro-batches of a window. Their valid tokens are proportional neither to their samples nor to all their tokens,
+so that weighting by these shows."""
+_PADDING_TOKEN = 3
 """An ordinary token that is used as `ignore_index` instead of -100. Where a program forgets to pass `ignore_index` on,
-this token raises no error but changes the loss.
-"""
+this token raises no error but changes the loss."""
 
 
-def _micro_batches(
-    env: Env, salt: str, ignore_index: int = -100, *, empty: Sequence[int] = ()
-) -> list[Batch]:
-    """Return a window with one micro-batch for each shape.
+def _window(env: Env, salt: str, ignore_index: int = -100, *, empty: Sequence[int] = ()) -> list[Batch]:
+    """Return a window with one micro-batch for each of `_SHAPES`.
 
     Args:
         env: the scenario's env.
-        salt: decides the tokens.
+        salt: decides the tokens, together with the seed.
         ignore_index: the target at positions that do not count.
         empty: indices of the micro-batches that have no valid token.
     """
-    result = []
-    for number, (samples, time, num_valid) in enumerate(_SHAPES):
-        inputs = token_ids(env, samples, f"{salt} input {number}", time)
-        targets = token_ids(env, samples, f"{salt} target {number}", time)
-        targets = torch.where(targets == _PADDING, TOKENS - 1, targets)  # only ignored positions may hold it
-        positions = torch.randperm(samples * time, generator=env.generator(f"{salt} valid {number}"))
-        ignored = positions[0 if number in empty else num_valid :].to(env.device)
+    window = []
+    for number, (samples, length, valid_tokens) in enumerate(_SHAPES):
+        inputs = token_ids(env, samples, f"{salt} input {number}", length)
+        targets = token_ids(env, samples, f"{salt} target {number}", length)
+        # Only ignored positions may hold it.
+        targets = torch.where(targets == _PADDING_TOKEN, TOKENS - 1, targets)
+        positions = torch.randperm(samples * length, generator=env.generator(f"{salt} valid {number}"))
+        ignored = positions[0 if number in empty else valid_tokens :].to(env.device)
         targets.view(-1)[ignored] = ignore_index
-        result.append((inputs, targets))
-    return result
+        window.append((inputs, targets))
+    return window
 
 
 def _two_windows(env: Env) -> tuple[list[Batch], list[Batch]]:
     """Return two windows with different tokens; their micro-batches have the same shapes."""
-    return _micro_batches(env, "first"), _micro_batches(env, "second")
+    return _window(env, "first"), _window(env, "second")
 
 
 def _problem(env: Env) -> Problem:
@@ -84,7 +91,7 @@ def _problem(env: Env) -> Problem:
 def _case(stage: Stage, data: list[Batch] | None = None, make_optimizer: MakeOptimizer = sgd) -> Case:
     """Return a case with a GPT and micro-batches; without `data`, those of the first window."""
     model = gpt(stage.env)
-    data = _micro_batches(stage.env, "first") if data is None else data
+    data = _window(stage.env, "first") if data is None else data
     return Case(stage, "token_mean_accumulate", model, make_optimizer(model), None, data)
 
 
@@ -93,9 +100,9 @@ def _case_without_states(stage: Stage) -> Case:
     return _case(stage).watch_model()
 
 
-def _case_of_two(stage: Stage) -> Case:
+def _case_of_two_batches(stage: Stage) -> Case:
     """Return a case with two micro-batches, which is quicker and enough where the update is not judged."""
-    return _case(stage, _micro_batches(stage.env, "first")[:2])
+    return _case(stage, _window(stage.env, "first")[:2])
 
 
 def _call(case: Case, data: Iterable[Batch]) -> Any:
@@ -103,7 +110,7 @@ def _call(case: Case, data: Iterable[Batch]) -> Any:
     return case.call(data)
 
 
-def _update_on(stage: Stage, windows: Sequence[list[Batch]], make_optimizer: MakeOptimizer) -> None:
+def _update_on_windows(stage: Stage, windows: Sequence[list[Batch]], make_optimizer: MakeOptimizer) -> None:
     """Make one call for each window, and record the updates; the learning rates change in between."""
     case = _case(stage, [batch for window in windows for batch in window], make_optimizer).watch()
     for window in windows:
@@ -117,7 +124,7 @@ def _sgd(stage: Stage) -> None:
 
     A wrong program takes the mean of the micro-batches' means, or divides the sum by all tokens, samples or batches.
     """
-    _update_on(stage, _two_windows(stage.env), sgd)
+    _update_on_windows(stage, _two_windows(stage.env), sgd)
 
 
 @driver.scenario("adamw", "AdamW")
@@ -126,39 +133,39 @@ def _adamw(stage: Stage) -> None:
 
     A wrong program updates after each micro-batch, or keeps the gradients of the window before.
     """
-    _update_on(stage, _two_windows(stage.env), adamw)
+    _update_on_windows(stage, _two_windows(stage.env), adamw)
 
 
 @driver.scenario("padding", "다른 ignore_index")
-def _padding(stage: Stage) -> None:
+def _other_ignore_index(stage: Stage) -> None:
     """Update with an ordinary token as `ignore_index`, in a window of three micro-batches.
 
     A wrong program counts with -100, or does not pass `ignore_index` on to the loss.
     """
-    case = _case(stage, _micro_batches(stage.env, "padded", _PADDING)[:3]).watch()
-    case.call(case.data, ignore_index=_PADDING)
+    case = _case(stage, _window(stage.env, "padded", _PADDING_TOKEN)[:3]).watch()
+    case.call(case.data, ignore_index=_PADDING_TOKEN)
 
 
 @driver.scenario("padding-value", "다른 ignore_index일 때의 반환값", check="padding", atol=FLOAT32_ATOL)
-def _padding_value(stage: Stage) -> None:
+def _value_with_other_ignore_index(stage: Stage) -> None:
     """Record the difference of the losses returned for two equal windows whose padding is marked in different ways.
 
     A wrong program reads the argument for the update only, and counts with -100 for what it returns.
     """
-    data = _micro_batches(stage.env, "padded", _PADDING)[:3]
-    usual = [(xb, torch.where(yb == _PADDING, -100, yb)) for xb, yb in data]
-    value = _case(stage).call(data, ignore_index=_PADDING)
-    difference = _difference(value, _case(stage).call(usual))
+    data = _window(stage.env, "padded", _PADDING_TOKEN)[:3]
+    usual = [(xb, torch.where(yb == _PADDING_TOKEN, -100, yb)) for xb, yb in data]
+    value = _case(stage).call(data, ignore_index=_PADDING_TOKEN)
+    difference = _finite_difference(value, _case(stage).call(usual))
     stage.recorder.array("같은 구간의 두 반환값의 차이", [difference])
 
 
-def _difference(value: Any, other: Any) -> float:
+def _finite_difference(value: Any, other: Any) -> float:
     """Return the difference of two returned values; 0 if one is no finite number, which is judged in `returns`."""
     difference = as_number(value) - as_number(other)
     return difference if math.isfinite(difference) else 0.0
 
 
-add_usual(driver, _case_of_two, _call, checks={"float32": "sgd"})
+add_usual(driver, _case_of_two_batches, _call, checks={"float32": "sgd"})
 
 
 @driver.scenario("generator", "제너레이터로 받은 마이크로 배치")
@@ -196,7 +203,7 @@ def _one_empty(stage: Stage) -> None:
 
     A wrong program refuses it, or adds its mean loss, which is NaN.
     """
-    _update_on(stage, [_micro_batches(stage.env, "first", empty=(2,))], sgd)
+    _update_on_windows(stage, [_window(stage.env, "first", empty=(2,))], sgd)
 
 
 @driver.scenario(
@@ -208,12 +215,12 @@ def _empty_value(stage: Stage) -> None:
     A wrong program returns NaN: the mean loss of such a micro-batch is NaN, and so is NaN times zero. Another one adds
     something for it: without this micro-batch, it returns another number. Which number is right is judged in `returns`.
     """
-    data = _micro_batches(stage.env, "first", empty=(2,))
+    data = _window(stage.env, "first", empty=(2,))
     value = _case(stage).call(data)
     is_nan = isinstance(value, int | float | torch.Tensor) and math.isnan(as_number(value))
     stage.recorder.fact("반환값", "nan" if is_nan else "숫자")
     without = _case(stage).call([batch for number, batch in enumerate(data) if number != 2])
-    stage.recorder.array("패딩뿐인 것을 빼고 부를 때와의 차이", [_difference(value, without)])
+    stage.recorder.array("패딩뿐인 것을 빼고 부를 때와의 차이", [_finite_difference(value, without)])
 
 
 @driver.scenario("nothing-valid", "유효한 토큰이 없는 구간", check="one-empty")
@@ -236,7 +243,7 @@ def _no_batches(stage: Stage) -> None:
 
 def _window_of_padding(env: Env) -> list[Batch]:
     """Return a window without one valid token."""
-    return _micro_batches(env, "nothing", empty=range(len(_SHAPES)))
+    return _window(env, "nothing", empty=range(len(_SHAPES)))
 
 
 def _record_refusal(stage: Stage, fact: str, window: list[Batch]) -> None:
@@ -287,5 +294,5 @@ def _case_for_modes(stage: Stage) -> Case:
 
 
 add_usual(driver, _case_for_modes, _call, checks={"modes": "returns"})
-add_usual(driver, _case_of_two, _call, checks={"quiet": "returns"})
+add_usual(driver, _case_of_two_batches, _call, checks={"quiet": "returns"})
 add_usual(driver, _case, _call, checks={"memory": "memory"})

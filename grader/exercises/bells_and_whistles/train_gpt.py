@@ -22,6 +22,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
@@ -37,7 +38,7 @@ from grader.exercises.fixtures.witnesses import ForwardWitness, seeded_number
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.recorder import Recorder
-from grader.observe.values import as_number, type_name
+from grader.observe.values import as_number, items_of, type_name
 from grader.observe.wording import yes_or_no
 
 driver = Driver("train_gpt", cost=2, lends=("lr_at",))  # each scenario makes several updates and evaluations
@@ -138,10 +139,9 @@ class _Training:
 
 
 def _record_history(recorder: Recorder, history: Mapping[str, Any], *keys: str) -> None:
-    """Record the history's lists under these keys as arrays; a missing one, or anything but a list, as an empty one."""
+    """Record the history's lists under these keys as arrays; what is missing or no list as an empty one."""
     for key in keys:
-        values = history.get(key)
-        items = list(values) if isinstance(values, list | tuple) else []
+        items = items_of(history.get(key))
         recorder.array(key, [as_number(item) for item in items[:_MAX_ITEMS]])
 
 
@@ -443,7 +443,8 @@ def _again(stage: Stage) -> None:
     second_history = training.train(n_epochs=1, **_EVALUATES_ONCE, **_RATES, **_NEVER_CLIPS, warmup_steps=1)
     rates_used = torch.tensor(rates[:_MAX_ITEMS], dtype=torch.float64).reshape(-1, 2)
     stage.recorder.array("두 번째 호출의 업데이트에 쓴 학습률", rates_used)
-    is_counted_anew = first_history.get("tokens_seen") == second_history.get("tokens_seen")
+    first_tokens, second_tokens = (items_of(h.get("tokens_seen")) for h in (first_history, second_history))
+    is_counted_anew = first_tokens == second_tokens
     stage.recorder.fact("토큰을 처음부터 다시 셈", yes_or_no(is_counted_anew))
 
 
@@ -452,7 +453,7 @@ def _again(stage: Stage) -> None:
 
 @driver.scenario("types", "반환 타입", check="log")
 def _types(stage: Stage) -> None:
-    """Record the types of the returned dict and of the values in it.
+    """Record the type of the returned dict, and whether the values in it are numbers, NumPy's or Python's.
 
     A wrong program collects tensors, or returns a tuple.
     """
@@ -461,8 +462,9 @@ def _types(stage: Stage) -> None:
     stage.recorder.fact("반환 타입", "dict" if isinstance(returned, Mapping) else type_name(returned))
     for key in ("train_losses", "val_losses", "tokens_seen", "lrs"):
         values = history.get(key)
-        items = list(values)[:_MAX_ITEMS] if isinstance(values, list | tuple) else [values]
-        stage.recorder.fact(f'"{key}"에 든 것', [*sorted({type_name(item) for item in items})])
+        items = items_of(values)[:_MAX_ITEMS] or [values]
+        kinds = {"숫자" if isinstance(item, int | float | np.number) else type_name(item) for item in items}
+        stage.recorder.fact(f'"{key}"에 든 것', [*sorted(kinds)])
 
 
 @driver.scenario("memory", "살아 있는 계산 그래프", watches_memory=True)

@@ -5,6 +5,7 @@ An `AutocastNet` writes into its `AutocastNotes` while the learner's function ru
 the loss or the backward pass of a step. To note another part, call `note` with its Korean name where it runs.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,6 +28,8 @@ class AutocastNotes:
         """Start without notes, and draw the two numbers from the scenario's env."""
         self.seen: dict[str, dict[str, float]] = {}
         """Korean name of a part of the step -> (name of a precision -> product computed in it)."""
+        self.passes: Counter[str] = Counter()
+        """Korean name of a part of the step -> number of its notes."""
         # Matrices of one element: autocast rounds products of matrices, as layers compute them, but not products of
         # single elements.
         self._factors = torch.rand(2, 1, 1, generator=env.generator("factors")) + 1.0
@@ -38,6 +41,12 @@ class AutocastNotes:
         one, other = self._factors.to(device_type)
         with torch.no_grad():
             self.seen.setdefault(part, {})[dtype] = float(one @ other)
+        self.passes[part] += 1
+
+    def clear(self) -> None:
+        """Forget all notes."""
+        self.seen.clear()
+        self.passes.clear()
 
     def fact(self, part: str) -> Fact:
         """Return the names of a part's precisions, each once, sorted; `["없음"]` if the part never ran."""

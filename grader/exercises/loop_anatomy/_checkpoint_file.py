@@ -71,10 +71,16 @@ def saved_epoch_in_words(model: ScriptedNet, content: Mapping[str, Any]) -> str:
     return "어느 에폭의 것도 아님" if epoch is None else f"{ordinal(epoch + 1)} 에폭이 끝났을 때의 것"
 
 
+def score_in(content: Mapping[str, Any]) -> Fact:
+    """Return the saved score as a fact; a tensor of one number, which `weights_only=True` opens too, as a number."""
+    score = content.get("score")
+    return as_fact(score.item() if isinstance(score, Tensor) and score.ndim == 0 else score)
+
+
 def record_score(recorder: Recorder, content: Mapping[str, Any]) -> None:
     """Record the saved score, a float rounded to six decimal places because right programs differ in the last ones."""
-    score = content.get("score")
-    recorder.fact("score", round(score, 6) if type(score) is float else as_fact(score))
+    score = score_in(content)
+    recorder.fact("score", round(score, 6) if isinstance(score, float) else score)
 
 
 def record_training_state(recorder: Recorder, content: Mapping[str, Any]) -> None:

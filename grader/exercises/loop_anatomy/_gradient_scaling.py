@@ -23,7 +23,7 @@ class GradientNorms:
     """Joint L2 norm of all of a model's gradients, at each update."""
 
     computed: list[float] = field(default_factory=list)
-    """The norms before unscaling and clipping: of the gradients as the last backward pass left them."""
+    """The norms before unscaling and clipping: of the gradients that the last backward pass computed."""
     read: list[float] = field(default_factory=list)
     """The norms of the gradients that the optimizer read, after unscaling and clipping."""
 
@@ -35,9 +35,8 @@ def watched_gradients(model: nn.Module) -> Iterator[GradientNorms]:
     parameters = list(model.parameters())
     latest: dict[int, float] = {}  # id of a parameter -> norm of its gradient
 
-    def note_computed(parameter: torch.Tensor) -> None:
-        if parameter.grad is not None:
-            latest[id(parameter)] = float(parameter.grad.double().norm())
+    def note_computed(gradient: torch.Tensor, parameter: nn.Parameter) -> None:
+        latest[id(parameter)] = float(gradient.double().norm())
 
     def note_update(opt: Optimizer, *_: Any) -> None:
         updated = {id(p) for group in opt.param_groups for p in group["params"]}
@@ -47,7 +46,8 @@ def watched_gradients(model: nn.Module) -> Iterator[GradientNorms]:
                 _joint_norm(float(p.grad.double().norm()) for p in parameters if p.grad is not None)
             )
 
-    hooks = [p.register_post_accumulate_grad_hook(note_computed) for p in parameters]
+    # Such a hook is called for `torch.autograd.grad` too.
+    hooks = [p.register_hook(functools.partial(note_computed, parameter=p)) for p in parameters]
     hooks.append(register_optimizer_step_pre_hook(note_update))
     try:
         yield norms

@@ -13,9 +13,9 @@ from typing import Any
 from unittest.mock import patch
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from grader.exercises.loop_anatomy._training_case import TrainingCase
+from grader.exercises.loop_anatomy._training_case import TrainingCase, has_validation_samples
 from grader.observe.play import Env
 
 
@@ -26,7 +26,7 @@ class AcceleratorUse:
     backward_calls: int = 0
     """Number of calls of `Accelerator.backward`."""
     forwards_through_wrapper: int = 0
-    """Number of forward passes, with a graph, through the model that `prepare` returned."""
+    """Number of training passes through the model that `prepare` returned: on training samples, with a graph."""
     has_prepared_train_loader: bool = False
     """True if `prepare` was given the training loader."""
 
@@ -130,6 +130,7 @@ class _Wrapper(nn.DataParallel[nn.Module]):
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """Call the wrapped module."""
         outputs = self.module(*inputs, **kwargs)
-        if outputs.requires_grad:  # validation without a graph does not count
+        batches = (value for value in (*inputs, *kwargs.values()) if isinstance(value, Tensor))
+        if outputs.requires_grad and not any(has_validation_samples(batch) for batch in batches):
             self._use.forwards_through_wrapper += 1
         return outputs

@@ -72,7 +72,7 @@ class ScriptedNet(AutocastNet):
         """Return logits (batch, classes) for inputs (batch, features + 1); the last column is the sample's mark."""
         logits = super().forward(inputs[:, :-1])
         marks = inputs[:, -1].long()
-        has_marks = bool(marks.any())
+        has_marks = has_validation_samples(inputs)
         # A pass without a graph is no training, also over training samples: a program may look at their accuracy.
         is_validating = has_marks or not logits.requires_grad
         self.notes.note("검증 순전파" if is_validating else "학습 순전파", inputs.device.type)
@@ -140,7 +140,13 @@ def training_case(
     batches_per_epoch = math.ceil(samples / settings.batch_size)
     model = ScriptedNet((make_layers or plain_layers)(), env, answers, batches_per_epoch)
     initialize(model, env, "model")
-    return TrainingCase(model.cpu(), epoch_loader(epochs, settings.batch_size), validation_loader, settings)
+    train_loader = epoch_loader(epochs, settings.batch_size, lambda: model.notes.passes["학습 순전파"])
+    return TrainingCase(model.cpu(), train_loader, validation_loader, settings)
+
+
+def has_validation_samples(inputs: Tensor) -> bool:
+    """Return True if inputs (batch, features + 1) of a `ScriptedNet` hold a sample with a mark."""
+    return bool(inputs[:, -1].any())
 
 
 def plain_layers() -> list[nn.Module]:

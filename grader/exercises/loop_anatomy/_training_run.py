@@ -115,7 +115,7 @@ def first_gradient_norm(case: TrainingCase) -> float:
     batches_seen = case.model.seen.clone()
     norm = gradient_norm(case.model, nn.functional.cross_entropy, next(iter(data)))
     case.model.seen.copy_(batches_seen)
-    case.model.notes.seen.clear()
+    case.model.notes.clear()
     return norm
 
 

@@ -27,7 +27,11 @@ from torch.optim.lr_scheduler import LRScheduler
 from grader.exercises.fixtures.checkpoints import as_fact, flat_state, read_checkpoint, scratch_folder
 from grader.exercises.fixtures.classifiers import batches
 from grader.exercises.fixtures.training import DriverTraining, Settings, settings_for
-from grader.exercises.loop_anatomy._checkpoint_file import read_and_record_content, watched_replacement
+from grader.exercises.loop_anatomy._checkpoint_file import (
+    read_and_record_content,
+    score_in,
+    watched_replacement,
+)
 from grader.exercises.loop_anatomy._full_disk import full_disk
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.recorder import Recorder
@@ -81,7 +85,9 @@ def _update_for_each(
                 score, model=run.model, opt=run.opt, scheduler=run.scheduler, step=step, config=config
             )
         )
-        yield _Update(run, weights_so_far, as_fact(returned))
+        # NumPy's scores are compared with a NumPy bool as the result.
+        answer = bool(returned) if isinstance(returned, np.bool_) else returned
+        yield _Update(run, weights_so_far, as_fact(answer))
 
 
 def _rising_scores(env: Env, count: int) -> list[float]:
@@ -126,7 +132,7 @@ def _record_file(
             moment = f"update()를 {ordinal(matching_calls[-1])}로 부를 때의 것"
         recorder.claim(f"{name}의 파일에 든 가중치", moment, weights)
         if with_score_and_step:
-            recorder.fact(f"{name}의 파일에 든 score", as_fact(content.get("score")))
+            recorder.fact(f"{name}의 파일에 든 score", score_in(content))
             recorder.fact(f"{name}의 파일에 든 step", as_fact(content.get("step")))
 
 
@@ -400,7 +406,7 @@ def _record_content(
             )
             content, outcome = read_checkpoint(folder / "best.pt", allowed_classes)
             recorder.fact(f"{name}: 파일", outcome)
-            recorder.fact(f"{name}: score", as_fact(content.get("score")))
+            recorder.fact(f"{name}: score", score_in(content))
             if not allowed_classes:
                 saved = content.get("config")
                 plain = dict(saved) if isinstance(saved, dict) else saved  # an OrderedDict is a dict, too

@@ -2,7 +2,7 @@
 
 They are for functions that must make their passes in the modes in which the model came, and leave these as they were:
 `sam_step`, `sam_accumulate`, `sam_accumulate_weighted`, `sharpness` and `lambda_max`. To add a mode, add it to
-`_TITLES` and to the docstrings of these drivers.
+`_TITLES` and to the docstrings of these drivers; a new one also to `Modes` and `set_modes` in `classifiers.py`.
 
 Their model logs the modes in which its BatchNorm and its dropout make forward passes. A function that computes wrong
 numbers in the right modes passes; one that computes the right numbers in a wrong mode does not.

@@ -76,6 +76,7 @@ def make_qa_case(
     logit_scale: float = 1.0,
     halve_in_eval: bool = False,
     uneven: bool = False,
+    dev_batches: int = len(_DEV_SIZES),
 ) -> QACase:
     """Return a reader and its data.
 
@@ -87,6 +88,7 @@ def make_qa_case(
             gradients.
         halve_in_eval: halve the logits in eval mode, so that every number shows the mode of its forward pass.
         uneven: every other window's questions have fewer tokens; within a window, batches can still be concatenated.
+        dev_batches: batches of dev data.
     """
     lengths = [
         _SHORT_LENGTH if uneven and number // ACCUM_STEPS % 2 else _LENGTH for number in range(micro_batches)
@@ -94,7 +96,8 @@ def make_qa_case(
     train = Loader(
         _make_batches(env, TRAIN, [(MICRO_BATCH_SIZE, length) for length in lengths] * epochs), epochs
     )
-    dev = Loader(_make_batches(env, DEV, [(size, _LENGTH) for size in _DEV_SIZES]))
+    dev_sizes = [_DEV_SIZES[number % len(_DEV_SIZES)] for number in range(dev_batches)]
+    dev = Loader(_make_batches(env, DEV, [(size, _LENGTH) for size in dev_sizes]))
     model: Any = Reader(env, train.progress, logit_scale=logit_scale, halve_in_eval=halve_in_eval)
     return QACase(initialize(model, env, "model"), train, dev)
 

@@ -2,21 +2,40 @@
 
 Its methods are called like the functions of `torch.distributed` and do what those do with gloo, so that the same code
 runs in real processes: https://docs.pytorch.org/docs/stable/distributed.html. Of wrong calls, only some are refused as
-torch refuses them: lists that do not fit, ranks that call different things. `group` is accepted and ignored; other
-arguments that only several process groups, devices or timeouts need do not exist.
+torch refuses them: lists that do not fit, ranks that call different things. All groups are groups of all ranks, so
+`group` is accepted and ignored, as are devices and timeouts. Functions that are missing say so in Korean (`_INSTEAD`).
 
 To add a collective, write a method that makes a `CollectivePart` and passes it to `_start`; call it in the program
-`collectives` of `tests/exercises/test_ranks.py`, which is compared with two real processes. Point-to-point calls
-(`send`, `recv`) do not fit, because every rank takes part in a collective.
+`collectives` of `tests/exercises/test_ranks.py`, which is compared with two real processes. Messages between two ranks
+(`send`, `recv`) are in `_messages.py`, collectives of objects in `_objects.py`.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import NoReturn
 
 import torch
 from torch import Tensor
 
-from grader.exercises.several_processes._ranks import CollectivePart, World, copied
+from grader.exercises.several_processes._member import Work, shape_and_dtype, values_of, write_into
+from grader.exercises.several_processes._messages import Messages, P2POp
+from grader.exercises.several_processes._objects import Objects, list_to_fill, list_to_share
+from grader.exercises.several_processes._ranks import CollectivePart, World
+from grader.observe.wording import particle
+
+_INSTEAD = {
+    "all_gather_coalesced": "텐서마다 `all_gather`를 부르세요.",
+    "all_reduce_coalesced": "텐서마다 `all_reduce`를 부르거나, 이어 붙인 텐서 하나를 합치세요.",
+    "destroy_process_group": "프로세스 그룹은 채점기가 없애니, 이 줄을 지우세요.",
+    "init_device_mesh": "모든 rank의 그룹 하나만 있어요. `group=`을 쓰지 말고 부르세요.",
+    "init_process_group": "프로세스 그룹은 이미 있으니, 이 줄을 지우세요.",
+    "monitored_barrier": "`barrier`를 쓰세요.",
+    "new_subgroups": "모든 rank의 그룹 하나만 있어요. `group=`을 쓰지 말고 부르세요.",
+    "new_subgroups_by_enumeration": "모든 rank의 그룹 하나만 있어요. `group=`을 쓰지 말고 부르세요.",
+    "recv_object_list": "`gather_object`나 `broadcast_object_list`를 쓰거나, 텐서로 `recv`하세요.",
+    "send_object_list": "`gather_object`나 `broadcast_object_list`를 쓰거나, 텐서로 `send`하세요.",
+    "split_group": "모든 rank의 그룹 하나만 있어요. `group=`을 쓰지 말고 부르세요.",
+}
+"""A function of `torch.distributed` that a `Group` does not have -> in Korean, what to do instead."""
 
 
 class ReduceOp:
@@ -29,25 +48,6 @@ class ReduceOp:
     MAX = "MAX"
 
 
-class Work:
-    """A collective that was started with `async_op=True`; its result is there after `wait`."""
-
-    def __init__(self, wait: Callable[[], None]) -> None:
-        self._wait = wait
-        self._done = False
-
-    def is_completed(self) -> bool:
-        """Return True if `wait` has been called: the other ranks are threads, and nothing is done before."""
-        return self._done
-
-    def wait(self) -> bool:
-        """Wait for the other ranks and write the result; return True."""
-        if not self._done:
-            self._wait()
-            self._done = True
-        return True
-
-
 class ProcessGroups:
     """The stand-in for `torch.distributed.group`, which holds the group of all ranks."""
 
@@ -55,15 +55,25 @@ class ProcessGroups:
     """The default of each `group` argument: all ranks."""
 
 
-class Group:
+class Group(Messages, Objects):
     """One rank's stand-in for the module `torch.distributed`, made by `groups_of`."""
 
     ReduceOp = ReduceOp
-    group = ProcessGroups
+    P2POp = P2POp
+    GroupMember = group = ProcessGroups
 
-    def __init__(self, world: World, rank: int) -> None:
-        """Make the group of one rank of the world."""
-        self._world, self._rank = world, rank
+    def __getattr__(self, name: str) -> NoReturn:
+        """Say what to use in place of a function of `torch.distributed` that is missing here.
+
+        Raises:
+            AttributeError: always; Python calls this only for names that are missing.
+        """
+        if name.startswith("_") or not hasattr(torch.distributed, name):
+            raise AttributeError(f"'Group' object has no attribute '{name}'", name=name, obj=self)
+        instead = (
+            _INSTEAD.get(name) or "`all_reduce`, `all_gather`, `broadcast`, `send`, `recv` 등으로 쓰세요."
+        )
+        raise AttributeError(f"채점할 때의 `dist`에는 `{name}`{particle(name, '이/가')} 없어요. {instead}")
 
     def is_available(self) -> bool:
         """Return True."""
@@ -72,6 +82,14 @@ class Group:
     def is_initialized(self) -> bool:
         """Return True."""
         return True
+
+    def is_gloo_available(self) -> bool:
+        """Return True."""
+        return True
+
+    def is_nccl_available(self) -> bool:
+        """Return False: tensors are on the CPU."""
+        return False
 
     def get_backend(self, group: object = None) -> str:
         """Return `gloo`, the backend for the CPU."""
@@ -85,6 +103,24 @@ class Group:
         """Return the number of ranks."""
         return self._world.size
 
+    def get_process_group_ranks(self, group: object = None) -> list[int]:
+        """Return the numbers of all ranks."""
+        return [*self._world.everyone.members]
+
+    def new_group(self, ranks: Sequence[int] | None = None, **settings: object) -> type[ProcessGroups]:
+        """Return a group of all ranks; as in torch, all ranks must call this.
+
+        Raises:
+            NotImplementedError: the group would have some ranks only.
+        """
+        if ranks is not None and sorted(ranks) != self.get_process_group_ranks():
+            raise NotImplementedError(
+                f"채점할 때의 `new_group`은 rank {self._world.size}개가 모두 든 그룹만 만들어요: {sorted(ranks)}. "
+                "일부 rank끼리만 주고받으려면 `send`와 `recv`를 쓰세요."
+            )
+        self._start(CollectivePart("new_group", None))
+        return ProcessGroups
+
     def all_reduce(
         self, tensor: Tensor, op: object = ReduceOp.SUM, group: object = None, async_op: bool = False
     ) -> Work | None:
@@ -93,9 +129,9 @@ class Group:
         return self._start(
             CollectivePart(
                 "all_reduce",
-                _values_of(tensor),
-                (reduction, _shape_and_dtype(tensor)),
-                lambda given: _write_into(tensor, _reduce(given, reduction)),
+                values_of(tensor),
+                (reduction, shape_and_dtype(tensor)),
+                lambda given: write_into([tensor], [_reduce(given, reduction)]),
             ),
             async_op,
         )
@@ -113,9 +149,9 @@ class Group:
         return self._start(
             CollectivePart(
                 "reduce",
-                _values_of(tensor),
-                (dst, reduction, _shape_and_dtype(tensor)),
-                lambda given: _write_into(tensor, _reduce(given, reduction)) if is_receiver else None,
+                values_of(tensor),
+                (dst, reduction, shape_and_dtype(tensor)),
+                lambda given: write_into([tensor], [_reduce(given, reduction)]) if is_receiver else [tensor],
             ),
             async_op,
         )
@@ -127,9 +163,9 @@ class Group:
         return self._start(
             CollectivePart(
                 "broadcast",
-                _values_of(tensor),
-                (src, _shape_and_dtype(tensor)),
-                lambda given: _write_into(tensor, given[src]),
+                values_of(tensor),
+                (src, shape_and_dtype(tensor)),
+                lambda given: write_into([tensor], [given[src]]),
             ),
             async_op,
         )
@@ -147,14 +183,13 @@ class Group:
                 "ProcessGroupGloo::allgather: invalid output tensor list at index 0 "
                 f"(expected length {self._world.size}, got {len(tensor_list)})"
             )
-
-        def write(given: list[Tensor]) -> None:
-            for target, value in zip(tensor_list, given, strict=True):
-                _write_into(target, value)
-
-        return self._start(
-            CollectivePart("all_gather", _values_of(tensor), (_shape_and_dtype(tensor),), write), async_op
+        part = CollectivePart(
+            "all_gather",
+            values_of(tensor),
+            (shape_and_dtype(tensor),),
+            lambda given: write_into(tensor_list, given),
         )
+        return self._start(part, async_op)
 
     def all_gather_into_tensor(
         self, output_tensor: Tensor, input_tensor: Tensor, group: object = None, async_op: bool = False
@@ -165,12 +200,12 @@ class Group:
         The latter is what NCCL does; gloo refuses it.
         """
 
-        def write(given: list[Tensor]) -> None:
+        def write(given: list[Tensor]) -> list[Tensor]:
             joined = torch.stack(given) if output_tensor.ndim > input_tensor.ndim else torch.cat(given)
-            _write_into(output_tensor, joined)
+            return write_into([output_tensor], [joined])
 
         part = CollectivePart(
-            "all_gather_into_tensor", _values_of(input_tensor), (_shape_and_dtype(input_tensor),), write
+            "all_gather_into_tensor", values_of(input_tensor), (shape_and_dtype(input_tensor),), write
         )
         return self._start(part, async_op)
 
@@ -190,14 +225,96 @@ class Group:
         return self._start(
             CollectivePart(
                 "reduce_scatter_tensor",
-                _values_of(input),
-                (reduction, _shape_and_dtype(input)),
-                lambda given: _write_into(
-                    output, _reduce(given, reduction).reshape(-1).chunk(size)[rank].reshape(output.shape)
+                values_of(input),
+                (reduction, shape_and_dtype(input)),
+                lambda given: write_into(
+                    [output], [_reduce(given, reduction).reshape(-1).chunk(size)[rank].reshape(output.shape)]
                 ),
             ),
             async_op,
         )
+
+    def reduce_scatter(
+        self,
+        output: Tensor,
+        input_list: list[Tensor],
+        op: object = ReduceOp.SUM,
+        group: object = None,
+        async_op: bool = False,
+    ) -> Work | None:
+        """Write the reduction of all ranks' tensors for this rank into `output`, as NCCL does.
+
+        `input_list` has a tensor for each rank.
+        """
+        reduction = _reduction_name(op)
+        part = CollectivePart(
+            "reduce_scatter",
+            [values_of(tensor) for tensor in input_list],
+            (reduction, self._shapes_for_ranks("reduce_scatter", input_list)),
+            lambda given: write_into([output], [_reduce([of[self._rank] for of in given], reduction)]),
+        )
+        return self._start(part, async_op)
+
+    def scatter(
+        self,
+        tensor: Tensor,
+        scatter_list: list[Tensor] | None = None,
+        src: int = 0,
+        group: object = None,
+        async_op: bool = False,
+    ) -> Work | None:
+        """Write this rank's tensor of rank `src`'s `scatter_list` into `tensor`.
+
+        Raises:
+            ValueError: the list has not one tensor for each rank.
+        """
+        shared = list_to_share(scatter_list, self._world.size, is_here=src == self._rank)
+        part = CollectivePart(
+            "scatter",
+            shared and [values_of(given) for given in shared],
+            (src, shape_and_dtype(values_of(tensor))),
+            lambda given: write_into([tensor], [given[src][self._rank]]),
+        )
+        return self._start(part, async_op)
+
+    def all_to_all(
+        self,
+        output_tensor_list: list[Tensor],
+        input_tensor_list: list[Tensor],
+        group: object = None,
+        async_op: bool = False,
+    ) -> Work | None:
+        """Send the n-th tensor of the input to rank n, and write what rank n sends here into the n-th of the output.
+
+        The tensors may have different shapes. Gloo refuses this, NCCL does it.
+        """
+        self._shapes_for_ranks("all_to_all", output_tensor_list)
+        self._shapes_for_ranks("all_to_all", input_tensor_list)
+        part = CollectivePart(
+            "all_to_all",
+            [values_of(tensor) for tensor in input_tensor_list],
+            (),
+            lambda given: write_into(output_tensor_list, [of[self._rank] for of in given]),
+        )
+        return self._start(part, async_op)
+
+    def all_to_all_single(
+        self,
+        output: Tensor,
+        input: Tensor,
+        output_split_sizes: list[int] | None = None,
+        input_split_sizes: list[int] | None = None,
+        group: object = None,
+        async_op: bool = False,
+    ) -> Work | None:
+        """Send the n-th part of the first dimension to rank n, and join what all ranks send here.
+
+        The parts are equal, or have the given sizes.
+        """
+        size = self._world.size
+        parts = input.split(input_split_sizes) if input_split_sizes else input.chunk(size)
+        places = output.split(output_split_sizes) if output_split_sizes else output.chunk(size)
+        return self.all_to_all([*places], [*parts], group, async_op)
 
     def gather(
         self,
@@ -213,84 +330,37 @@ class Group:
             ValueError: `gather_list` is missing or empty on rank `dst`, or given on another rank.
             RuntimeError: it does not have one tensor for each rank.
         """
-        targets = self._list_to_fill(gather_list, dst)
+        targets = list_to_fill(gather_list, is_here=dst == self._rank)
         if targets and len(targets) != self._world.size:
             raise RuntimeError(
                 f"ProcessGroupGloo::gather: Incorrect output list size {len(targets)}. Output list size should be "
                 f"{self._world.size}, same as size of the process group."
             )
-
-        def write(given: list[Tensor]) -> None:
-            for target, value in zip(targets, given, strict=False):  # no targets on the other ranks
-                _write_into(target, value)
-
-        return self._start(
-            CollectivePart("gather", _values_of(tensor), (dst, _shape_and_dtype(tensor)), write), async_op
+        part = CollectivePart(
+            "gather",
+            values_of(tensor),
+            (dst, shape_and_dtype(tensor)),
+            lambda given: write_into(targets, given) if targets else [],
         )
+        return self._start(part, async_op)
 
-    def all_gather_object(self, object_list: list[Any], obj: Any, group: object = None) -> None:
-        """Write every rank's object into `object_list`, in the ranks' order.
-
-        Raises:
-            IndexError: the list has fewer items than there are ranks.
-        """
-
-        def write(given: list[Any]) -> None:
-            for rank, value in enumerate(copied(given)):
-                object_list[rank] = value
-
-        self._start(CollectivePart("all_gather_object", obj, (), write))
-
-    def gather_object(
-        self, obj: Any, object_gather_list: list[Any] | None = None, dst: int = 0, group: object = None
-    ) -> None:
-        """Write every rank's object into `object_gather_list` on rank `dst`, in the ranks' order.
-
-        Raises:
-            ValueError: `object_gather_list` is missing or empty on rank `dst`, or given on another rank.
-            IndexError: it has fewer items than there are ranks.
-        """
-        targets = self._list_to_fill(object_gather_list, dst)
-
-        def write(given: list[Any]) -> None:
-            for rank, value in enumerate(copied(given) if targets else ()):
-                targets[rank] = value
-
-        self._start(CollectivePart("gather_object", obj, (dst,), write))
-
-    def broadcast_object_list(self, object_list: list[Any], src: int = 0, group: object = None) -> None:
-        """Replace the objects of `object_list` by those of rank `src`."""
-
-        def write(given: list[Any]) -> None:
-            object_list[:] = copied(given[src])
-
-        self._start(
-            CollectivePart("broadcast_object_list", list(object_list), (src, len(object_list)), write)
-        )
-
-    def barrier(self, group: object = None, async_op: bool = False) -> Work | None:
+    def barrier(
+        self, group: object = None, async_op: bool = False, device_ids: object = None, timeout: object = None
+    ) -> Work | None:
         """Wait until every rank is here."""
         return self._start(CollectivePart("barrier", None), async_op)
 
-    def _list_to_fill(self, given: list[Any] | None, dst: int) -> list[Any]:
-        """Return the list that a collective fills on this rank: the given one on rank `dst`, an empty one elsewhere.
+    def _shapes_for_ranks(self, name: str, tensors: Sequence[Tensor]) -> str:
+        """Return the shapes of a list that has a tensor for each rank.
 
         Raises:
-            ValueError: it is missing or empty on rank `dst`, or given on another rank.
+            RuntimeError: it has not; `name` is that of the collective.
         """
-        if dst == self._rank and not given:
-            raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
-        if dst != self._rank and given:
-            raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
-        return given or []
-
-    def _start(self, part: CollectivePart, async_op: bool = False) -> Work | None:
-        """Begin a collective; wait for its result, or with `async_op` return a `Work` that does."""
-        wait = self._world.begin_collective(self._rank, part)
-        if async_op:
-            return Work(wait)
-        wait()
-        return None
+        if len(tensors) != self._world.size:
+            raise RuntimeError(
+                f"{name}: expected a list of {self._world.size} tensors, one for each rank, got {len(tensors)}"
+            )
+        return ", ".join(str(tuple(tensor.shape)) for tensor in tensors)
 
 
 def groups_of(world: World) -> list[Group]:
@@ -326,27 +396,3 @@ def _reduce(given: Sequence[Tensor], reduction: str) -> Tensor:
             case _:
                 raise RuntimeError(f"Unhandled ReduceOp: {reduction}")
     return result / len(given) if reduction == ReduceOp.AVG else result
-
-
-def _values_of(tensor: object) -> Tensor:
-    """Return the values that a rank gives, without their graph.
-
-    Raises:
-        TypeError: what it gives is no tensor.
-    """
-    if not isinstance(tensor, Tensor):
-        raise TypeError(
-            f"Invalid function argument. Expected parameter `tensor` of type torch.Tensor\n"
-            f"             but got {type(tensor)} instead."
-        )
-    return tensor.detach()
-
-
-def _shape_and_dtype(tensor: Tensor) -> tuple[Any, ...]:
-    """Return shape and dtype of a tensor that ranks exchange, which must be the same on all of them."""
-    return (tuple(tensor.shape), tensor.dtype)
-
-
-def _write_into(target: Tensor, value: Tensor) -> None:
-    """Write a value into a tensor in place, as a collective does: autograd does not record it."""
-    target.detach().copy_(value)

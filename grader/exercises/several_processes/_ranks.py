@@ -1,25 +1,27 @@
 """Play one function on several ranks at once, in this process: a thread for each rank, and only one runs at a time.
 
-A rank runs until it waits for others in a collective; then the first one that can go on runs, in their order. So a
-play is the same every time, and a wait that can never end is found and named (`Deadlock`). Of what a real process has
-for itself, a rank has its own random states (`_RandomState`) and, because torch keeps them for each thread, gradient
-mode and autocast; everything else that is global is shared.
+A rank runs until it waits for others, in a collective or at one end of a message; then the first one that can go on
+runs, in their order. So a play is the same every time, and a wait that can never end is found and named (`Deadlock`).
+Of what a real process has for itself, a rank has its own random states (`_RandomState`) and, because torch keeps them
+for each thread, gradient mode and autocast; everything else that is global is shared.
 
 Example: each of two ranks calls `all_reduce` once. Rank 0 runs, hands over its tensor and waits. Rank 1 runs, hands
 over its own and waits too. Now both tensors are there, so rank 0 goes on: it writes the sum into its tensor and runs to
 its end; then rank 1 does. If rank 1 had ended without an `all_reduce`, rank 0 could never go on: a `Deadlock`.
 
-Drivers use `several_ranks` and `call_on_ranks`, or a `RankCase`, which does. The collectives are in `_group.py`. To
-give each rank another state of its own, save and restore it in `_RandomState`.
+Drivers use `several_ranks` and `call_on_ranks`, or a `RankCase`, which does. The collectives are in `_group.py`, the
+messages from one rank to another in `_messages.py`. To give each rank another state of its own, save and restore it in
+`_RandomState`.
 """
 
 import random
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -39,16 +41,25 @@ class _Stopped(BaseException):
 
 @dataclass
 class CollectivePart:
-    """One rank's part of a collective: what it gives to the others, and where the result goes."""
+    """One rank's part of a collective or of a message: what it gives to the others, and where the result goes."""
 
     name: str
     """Name of the function that was called: `all_reduce`."""
     given: Any
     """Tensor or object that this rank gives to the others; None if it gives nothing."""
     options: tuple[Any, ...] = ()
-    """What must be the same on all ranks, such as the reduction, the rank that sends, shape and dtype of a tensor."""
-    write_result: Callable[[list[Any]], None] = lambda _: None
-    """Writes the result on this rank; its argument is what all ranks gave, in their order."""
+    """What must be the same on all members, such as the reduction, the rank that sends, shape and dtype of a tensor."""
+    write_result: Callable[[list[Any]], Any] = lambda _: None
+    """Writes the result on this rank and returns it; its argument is what all members gave, in order."""
+
+
+class Channel(NamedTuple):
+    """Who exchanges something with whom: the n-th parts that the members of a channel begin there belong together."""
+
+    members: tuple[int, ...]
+    """All ranks for collectives; for messages the rank that sends and the rank that receives."""
+    tag: int | None = None
+    """The tag of messages; None for collectives."""
 
 
 class _RandomState:
@@ -79,10 +90,10 @@ class _Rank:
 
     number: int
     random_state: _RandomState
-    parts: list[CollectivePart] = field(default_factory=list)
-    """Its part of each collective that it has begun, in order. All ranks' parts at one index make a collective."""
-    waits_for: int | None = None
-    """Index of the collective that it waits for; None if it waits for none."""
+    parts: dict[Channel, list[CollectivePart]] = field(default_factory=lambda: defaultdict(list))
+    """What it has begun on each channel, in order. All members' parts at one index belong together."""
+    waits_for: tuple[Channel, int] | None = None
+    """Channel and index of what it waits for; None if it waits for nothing."""
     deadlock: Deadlock | None = None
     """To be raised where it waits; None if it can go on."""
     may_run: threading.Event = field(default_factory=threading.Event)
@@ -108,6 +119,8 @@ class World:
             is_reversed: let the last rank run first, wherever several could.
         """
         self.size = size
+        self.everyone = Channel(tuple(range(size)))
+        """The channel of the collectives."""
         self._ranks = [_Rank(number, _RandomState()) for number in range(size)]
         self._is_reversed = is_reversed
         self._turn_is_over = threading.Semaphore(0)
@@ -138,18 +151,22 @@ class World:
 
     def names_called(self, rank: int) -> list[str]:
         """Return the names of the collectives that a rank has begun, in order."""
-        return [part.name for part in self._ranks[rank].parts]
+        return [part.name for part in self._ranks[rank].parts[self.everyone]]
 
     def elements_joined(self, rank: int) -> int:
         """Return how many elements of tensors a rank has given to collectives that join what all ranks give.
 
-        These are all collectives except `broadcast`, in which only one rank's tensor counts.
+        These are all collectives except those in which only one rank's tensors count. Where tensors are joined by
+        messages, the elements that the rank has received are counted.
         """
-        return sum(
-            part.given.numel()
-            for part in self._ranks[rank].parts
-            if isinstance(part.given, Tensor) and part.name != "broadcast"
-        )
+        given = [
+            part.given for part in self._ranks[rank].parts[self.everyone] if part.name not in _FROM_ONE_RANK
+        ]
+        for channel, parts in self._ranks[rank].parts.items():
+            if channel != self.everyone and channel.members[1] == rank:
+                sent = self._ranks[channel.members[0]].parts[channel]
+                given += [part.given for part in sent[: len(parts)]]
+        return sum(map(_number_of_elements, given))
 
     def is_rank_0(self) -> bool:
         """Return True if the current thread is that of rank 0."""
@@ -157,27 +174,31 @@ class World:
 
     # ---- called by the ranks' threads ------------------------------------------------------------
 
-    def begin_collective(self, number: int, part: CollectivePart) -> Callable[[], None]:
-        """Begin a collective on a rank; return a function that waits for the other ranks and writes the result.
+    def begin(self, number: int, part: CollectivePart, channel: Channel | None = None) -> Callable[[], Any]:
+        """Begin a collective or a message; return a function that waits for the others and returns the result.
 
         Args:
             number: the rank that begins it.
-            part: this rank's part of the collective.
+            part: this rank's part.
+            channel: whose parts belong together; by default those of all ranks.
         """
-        rank = self._ranks[number]
+        rank, channel = self._ranks[number], channel or self.everyone
         # A copy, because the rank may write into what it gave before the others have read it.
         part.given = copied(part.given)
-        rank.parts.append(part)
-        index = len(rank.parts) - 1
+        rank.parts[channel].append(part)
+        index = len(rank.parts[channel]) - 1
 
-        def wait() -> None:
+        def wait() -> Any:
             # The rank that completes the collective pauses too, so that the first one in their order goes on.
-            rank.waits_for = index
+            rank.waits_for = channel, index
             self._pause(rank)
             rank.waits_for = None
-            parts = [other.parts[index] for other in self._ranks]
-            _refuse_different(parts, index)
-            part.write_result([each.given for each in parts])
+            parts = [self._ranks[member].parts[channel][index] for member in channel.members]
+            if channel == self.everyone:
+                _refuse_different(parts, index)
+            else:
+                _refuse_other_size(parts, channel)
+            return part.write_result([each.given for each in parts])
 
         return wait
 
@@ -225,8 +246,10 @@ class World:
         if self._is_reversed:
             not_ended.reverse()
         for rank in not_ended:
-            index = rank.waits_for
-            if index is None or all(len(other.parts) > index for other in self._ranks):
+            if rank.waits_for is None:
+                return rank
+            channel, index = rank.waits_for
+            if all(len(self._ranks[member].parts[channel]) > index for member in channel.members):
                 return rank
         not_ended[0].deadlock = Deadlock(self._who_waits())
         return not_ended[0]
@@ -241,16 +264,26 @@ class World:
                 rank.thread.join(timeout=1.0)
 
     def _who_waits(self) -> str:
-        """Say in Korean which rank waits for which collective, and where the others are."""
+        """Say in Korean which rank waits for which collective or message, and where the others are."""
         sentences = []
         for rank in self._ranks:
             who = with_particle(f"rank {rank.number}", "은/는")
             if rank.ended:
-                sentences.append(f"{who} 집합 통신을 {len(rank.parts)}번 하고 끝났어요.")
+                sentences.append(f"{who} 집합 통신을 {len(rank.parts[self.everyone])}번 하고 끝났어요.")
             elif rank.waits_for is not None:
-                name = rank.parts[rank.waits_for].name
-                sentences.append(f"{who} {ordinal(rank.waits_for + 1)} 집합 통신인 `{name}`에서 기다려요.")
+                channel, index = rank.waits_for
+                name = rank.parts[channel][index].name
+                where = f"{ordinal(index + 1)} 집합 통신인 `{name}`에서"
+                if channel != self.everyone:
+                    sender, receiver = channel.members
+                    other, does = (receiver, "받기를") if rank.number == sender else (sender, "보내기를")
+                    where = f"{with_particle(f'rank {other}', '이/가')} {does} `{name}`에서"
+                sentences.append(f"{who} {where} 기다려요.")
         return " ".join(sentences)
+
+
+_FROM_ONE_RANK = {"broadcast", "broadcast_object_list", "scatter", "scatter_object_list"}
+"""Names of the collectives in which one rank gives something to the others."""
 
 
 Around = Callable[[int, Callable[[], Any]], Any]
@@ -355,6 +388,34 @@ def _refuse_different(parts: Sequence[CollectivePart], index: int) -> None:
                 f"rank 0은 {_options_in_words(first.options)}, "
                 f"{with_particle(f'rank {number}', '은/는')} {_options_in_words(part.options)}."
             )
+
+
+def _refuse_other_size(parts: Sequence[CollectivePart], channel: Channel) -> None:
+    """Refuse a message for which the receiver has no tensor of the same number of elements and dtype.
+
+    Args:
+        parts: the parts of the rank that sends and of the rank that receives.
+        channel: their channel.
+
+    Raises:
+        RuntimeError: the tensors differ.
+    """
+    sent, received = parts
+    if sent.options != received.options:
+        sender, receiver = (with_particle(f"rank {number}", "이/가") for number in channel.members)
+        raise RuntimeError(
+            f"{sender} `send`로 보낸 것은 {_options_in_words(sent.options)}인데, "
+            f"{receiver} `recv`로 받을 곳은 {_options_in_words(received.options)}예요."
+        )
+
+
+def _number_of_elements(given: Any) -> int:
+    """Return the number of elements of a tensor, or of all tensors in a list, tuple or dict."""
+    if isinstance(given, Tensor):
+        return given.numel()
+    if isinstance(given, dict):
+        return sum(map(_number_of_elements, given.values()))
+    return sum(map(_number_of_elements, given)) if isinstance(given, list | tuple) else 0
 
 
 def _options_in_words(options: tuple[Any, ...]) -> str:

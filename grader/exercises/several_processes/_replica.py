@@ -24,10 +24,24 @@ import torch
 from torch import Tensor, nn
 
 from grader.exercises.several_processes._group import Group
+from grader.observe.wording import particle
 
 
 class Replica(nn.Module):
     """One rank's model; `replica(x)`, its backward pass and `no_sync` work as those of `DistributedDataParallel`."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a parameter, buffer or module of this name, as every module does.
+
+        Raises:
+            AttributeError: there is none. Of a name that `DistributedDataParallel` has, it says what is here instead.
+        """
+        if hasattr(nn.parallel.DistributedDataParallel, name) or name in ("process_group", "reducer"):
+            raise AttributeError(
+                f"채점할 때의 `ddp`에는 `{name}`{particle(name, '이/가')} 없어요. "
+                "`ddp(x)`, `ddp.no_sync()`, `ddp.module`로 쓰세요."
+            )
+        return super().__getattr__(name)
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:

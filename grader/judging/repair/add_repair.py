@@ -14,8 +14,8 @@ from dataclasses import replace
 from grader.course.course import Exercise
 from grader.course.feedback import Diagnosis, Feedback, Remembered, RepairStep
 from grader.judging.judge import judge
+from grader.judging.learner_code import LearnerCode
 from grader.judging.messages import with_diagnosis, without_mistakes
-from grader.judging.origin import Origin
 from grader.judging.reference import Reference
 from grader.judging.repair.remembered_state import line_that_could_remember, scenarios_changed_by_reloading
 from grader.judging.repair.search import Repair, Runner, search_repair
@@ -57,7 +57,7 @@ def with_repair(
     exercise: Exercise,
     runs: Mapping[str, Run],
     reference: Reference,
-    origin: Origin,
+    learner_code: LearnerCode,
     runner: Runner,
 ) -> Feedback:
     """Return the feedback with what the program remembers from earlier calls, or else with a repair and its place.
@@ -70,23 +70,23 @@ def with_repair(
         exercise: the exercise that was judged.
         runs: the learner's runs.
         reference: the runs with which they were compared.
-        origin: the learner's code.
+        learner_code: the learner's code, with the place of each line.
         runner: plays edited versions of the learner's code where they can do no harm.
     """
     if not runs:  # the program does not even load
         return feedback
-    with_remembered = _with_remembered_state(feedback, exercise, runs, reference, origin, runner)
+    with_remembered = _with_remembered_state(feedback, exercise, runs, reference, learner_code, runner)
     if with_remembered is not None:
         return with_remembered
     has_clue = _has_clue(feedback)
     budget = _play_budget(exercise, reference) // (_BUDGET_DIVISOR_WITH_CLUE if has_clue else 1)
-    repair = search_repair(exercise, origin.source, runs, reference.solution_run, runner, budget=budget)
+    repair = search_repair(exercise, learner_code.text, runs, reference.solution_run, runner, budget=budget)
     if repair is None:
         return feedback
     repairs_half = len(repair.repaired_scenarios) >= len(repair.still_failing)  # half of what failed, or more
     if not repair.repairs_everything and (has_clue or not repairs_half):
         return feedback
-    return _with_steps(feedback, exercise, origin, repair)
+    return _with_steps(feedback, exercise, learner_code, repair)
 
 
 def _with_remembered_state(
@@ -94,25 +94,25 @@ def _with_remembered_state(
     exercise: Exercise,
     runs: Mapping[str, Run],
     reference: Reference,
-    origin: Origin,
+    learner_code: LearnerCode,
     runner: Runner,
 ) -> Feedback | None:
     """Return the feedback with what the program remembers, and of its diagnosis only the first difference.
 
     None if the program is not found to remember anything, or if no more can be played to find that out.
     """
-    line = line_that_could_remember(origin.source, exercise.name)
+    line = line_that_could_remember(learner_code.text, exercise.name)
     if line is None:
         return None
     differences = judge(exercise, Trace(dict(runs)), reference.solution_run).differences
     failing = [name for name in differences if name in runs]
     try:
-        affected = scenarios_changed_by_reloading(exercise, origin.source, runs, failing, runner)
+        affected = scenarios_changed_by_reloading(exercise, learner_code.text, runs, failing, runner)
     except AttemptsSpent:
         return None
     if not affected:
         return None
-    place = origin.place(line)
+    place = learner_code.place_of(line)
     remembered = Remembered(
         tuple(exercise.driver[name].title for name in affected),
         place.line if place else None,
@@ -125,7 +125,7 @@ def _with_remembered_state(
         with_diagnosis(feedback, diagnosis),
         line=remembered.line,
         cell=remembered.cell,
-        source_line=origin.line_text(line),
+        source_line=learner_code.line_text(line),
     )
 
 
@@ -150,29 +150,31 @@ def _play_budget(exercise: Exercise, reference: Reference) -> int:
     return max(_MIN_BUDGET, _USUAL_BUDGET * _MANY_EVENTS // events)
 
 
-def _with_steps(feedback: Feedback, exercise: Exercise, origin: Origin, repair: Repair) -> Feedback:
+def _with_steps(
+    feedback: Feedback, exercise: Exercise, learner_code: LearnerCode, repair: Repair
+) -> Feedback:
     """Return the feedback with the steps of a repair, pointing at the line of the first step.
 
     The line stays if the feedback shows an exception, or if it names mistakes and the repair has several steps; a
     mistake whose missing line a step inserts goes to the step's place. If it names mistakes and the repair has one
     step, the mistakes are taken away.
     """
-    steps = tuple(_repair_step(edit, origin) for edit in repair.edits)
+    steps = tuple(_repair_step(edit, learner_code) for edit in repair.edits)
     titles_left = tuple(exercise.driver[name].title for name in repair.still_failing)
     result = replace(feedback, diagnosis=replace(feedback.diagnosis, repair=steps, repair_leaves=titles_left))
     if feedback.diagnosis.mistakes:
         if len(steps) > 1:  # the named mistakes may be right
-            return _with_mistakes_at_steps(result, repair, steps, origin)
+            return _with_mistakes_at_steps(result, repair, steps, learner_code)
         # One edit repairs everything, so mistakes that left scenarios unexplained were probably named wrongly.
         result = without_mistakes(result)
     if feedback.error is not None:  # the line is the one that raised
         return result
-    source_line = origin.line_text(repair.edits[0].line)
+    source_line = learner_code.line_text(repair.edits[0].line)
     return replace(result, line=steps[0].line, cell=steps[0].cell, source_line=source_line)
 
 
 def _with_mistakes_at_steps(
-    feedback: Feedback, repair: Repair, steps: Sequence[RepairStep], origin: Origin
+    feedback: Feedback, repair: Repair, steps: Sequence[RepairStep], learner_code: LearnerCode
 ) -> Feedback:
     """Return the feedback with each mistake of a missing line at the step that inserts it, so that one place is named.
 
@@ -192,7 +194,7 @@ def _with_mistakes_at_steps(
                     cell=step.cell,
                     before=edit.side == "before",
                     after=edit.side != "before",
-                    source_line=origin.line_text(edit.line),
+                    source_line=learner_code.line_text(edit.line),
                 )
                 break
     first = mistakes[0]
@@ -202,9 +204,9 @@ def _with_mistakes_at_steps(
     return replace(feedback, line=first.line, cell=first.cell, source_line=first.source_line, lines_above=0)
 
 
-def _repair_step(edit: SmallEdit, origin: Origin) -> RepairStep:
+def _repair_step(edit: SmallEdit, learner_code: LearnerCode) -> RepairStep:
     """Return an edit as a step of the repair, with its line as the learner counts it."""
-    place = origin.place(edit.line)
+    place = learner_code.place_of(edit.line)
     return RepairStep(
         kind=edit.phrase,
         where=edit.where,

@@ -24,6 +24,17 @@ _GRADER_ERRORS = (
         "함수가 끝난 뒤에 난 예외예요. 돌려주는 값의 타입이 문제와 같은지, 모델이나 옵티마이저의 속성을 다른 "
         "값으로 바꿔 놓지 않았는지 보세요.",
     ),
+    Advice(
+        "missing-on-ranks",
+        r"(?:AttributeError|NotImplementedError): 채점할 때의 `",
+        "진짜 프로세스에는 있고 채점할 때만 없는 것이라, 틀린 코드는 아니에요. 예외에 적힌 것으로 바꿔 쓰세요.",
+    ),
+    Advice(
+        "waits-without-end",
+        r"Deadlock: ",
+        "짝이 없는 통신을 기다렸어요. rank에 따라 갈리는 `if`와 `continue`, 되풀이하는 횟수부터 보고, 모든 rank가 같은 "
+        "통신을 같은 순서로 부르게 하세요. `send`와 `recv`라면 한쪽이 보낼 때 다른 쪽이 받아야 해요.",
+    ),
 )
 ADVICE = (*_GRADER_ERRORS, *TORCH_ERRORS, *PYTHON_ERRORS)
 """All entries; the first that fits answers."""

@@ -226,6 +226,12 @@ _TENSORS = (
 
 _TOOLS = (
     Advice(
+        "no-process-group",
+        r"ValueError: Default process group has not been initialized",
+        "채점할 때 `torch.distributed`에는 프로세스 그룹이 없어요. 인자로 받은 `dist`로 부르세요. `dist`를 받지 않는 "
+        "함수라면 `ddp(x)`와 역전파가 합치게 하세요.",
+    ),
+    Advice(
         "unscaled-twice",
         r"RuntimeError: unscale_\(\) has already been called",
         "`scaler.update()` 없이 `scaler.unscale_(opt)`를 두 번 했어요. 클리핑하기 바로 앞에서 한 번만 부르고, "

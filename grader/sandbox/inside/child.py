@@ -115,13 +115,13 @@ def _serve_requests(channel: socket.socket, objects: ServerObjects, device: str)
     """Answer the grader's requests until the channel is closed.
 
     A request is a frame; its header names the operation in `op`:
-        unpack: unpack the driver of `exercise`; the body is its parcel. There is no answer.
+        unpack: unpack the driver of `exercise`; the body is its parcel. The answer is the event `unpacked`.
         load: execute the program text in the body. The answer is the event `loaded`.
         play: play all scenarios of `exercise` with `seed`. The answer repeats `exercise`; its body is the trace of the
             program loaded last.
         attempt: execute the program text in the body, if there is one; then play the scenarios `only` of `exercise`
-            with `seed`, both in at most `cpu_seconds` of processor time. The answer repeats `exercise`, and `number`,
-            which tells attempts apart; its body is the trace.
+            with `seed`. The answer repeats `exercise`, and `number`, which tells attempts apart; its body is the trace.
+    A header may also have `cpu_seconds`: the maximum processor time until the answer is sent.
 
     Besides the answers, the child sends the event `ready` at the beginning, and at any time the event `suspicious_act`,
     with its name `act` and the `line` of the program.
@@ -138,21 +138,21 @@ def _serve_requests(channel: socket.socket, objects: ServerObjects, device: str)
     )
     while True:
         header, body, _ = protocol.receive_trusted(channel)  # no descriptors come with a request
+        # Lift it if there is none: code that ran before may have set the timer itself.
+        _limit_processor_time(header.get("cpu_seconds", _NO_TIME_LIMIT))
         match header["op"]:
             case "unpack":
                 player.add_driver(header["exercise"], body)
+                sender.send({"event": "unpacked"})
             case "load":
-                _limit_processor_time(_NO_TIME_LIMIT)  # code that ran before may have set the timer itself
                 forget_reported_acts()
                 player.load(body)
                 # Also if loading raised an exception: `play` reports it.
                 sender.send({"event": "loaded"})
             case "play":
-                _limit_processor_time(_NO_TIME_LIMIT)  # as for `load`
                 trace = player.play(header["exercise"], header["seed"])
                 _send_trace(sender, {"exercise": header["exercise"]}, trace)
             case "attempt":
-                _limit_processor_time(header["cpu_seconds"])
                 if body:
                     forget_reported_acts()
                     player.load(body)

@@ -66,8 +66,8 @@ KillReason = Literal["requested", "time", "memory", "threads", "processes"]
     processes: all processes of the sandbox together exceeded their limit. While a child runs, bubblewrap, server and
         keeper start none, so the child did.
 
-`sandbox.client` says how each is reported (`_STATUS_OF_REASON`, `_DETAIL_OF_REASON`), except for `requested`: then the
-grader has closed the child and wants no report.
+`sandbox.no_answer` says how each is reported (`_STATUS_OF_REASON`, `_DETAIL_OF_REASON`), except for `requested`: then
+the grader has closed the child and wants no report.
 """
 
 

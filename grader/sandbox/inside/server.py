@@ -12,8 +12,8 @@ ever in the memory of the server, from which the next child is forked.
 On the control socket, the grader first sends the `ServerSettings`, and the server answers with the event `ready`. Then,
 for one child after the other, the grader sends frames whose header names the operation in `op`:
     fork: fork a child with these `bounds`. Two descriptors come with the frame: the child's channel and its output.
-    request: the grader is about to send the child a request that executes code of the submission, for which the child
-        may use `cpu_seconds` of processor time from now on.
+    request: the grader is about to send the child a request, for which the child may use `cpu_seconds` of processor
+        time from now on.
     kill: kill the child.
 When the child has ended, the server answers with the event `gone`. It has the `reason` for which the server killed the
 child (`protocol.KillReason`; None if the child ended by itself), its wait `status` (None if the keeper did not report

@@ -2,23 +2,13 @@
 
 from collections.abc import Iterator
 
-from grader.scripts.facts import BackwardRan, Facts, Stepped
+from grader.scripts.facts import BackwardRan, Facts
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
+from grader.scripts.rules._two_passes import two_pass_updates
 
 _FEWEST = 3
-
-
-def passes(facts: Facts, step: Stepped, since: int) -> tuple[list[BackwardRan], list[BackwardRan]] | None:
-    """Split the backwards before a step where the weights moved without a step; None if they moved not or twice."""
-    number = step.optimizer
-    found: list[list[BackwardRan]] = [[]]
-    for event in facts.between(since, step.serial):
-        if isinstance(event, BackwardRan) and number in event.contributed:
-            if found[-1] and found[-1][-1].weights.get(number) != event.weights.get(number):
-                found.append([])
-            found[-1].append(event)
-    return (found[0], found[1]) if len(found) == 2 else None
+"""Minimum number of updates that show the mistake."""
 
 
 def _own_line(first: BackwardRan, second: BackwardRan) -> Place | None:
@@ -30,17 +20,12 @@ def _own_line(first: BackwardRan, second: BackwardRan) -> Place | None:
 
 def _find(facts: Facts) -> Iterator[Finding]:
     for optimizer in facts.optimizers:
-        steps = facts.steps(optimizer.number)
-        both = []
-        for before, step in zip([None, *steps], steps, strict=False):
-            split = passes(facts, step, -1 if before is None else before.serial)
-            if split is not None:
-                both.append((step, *split))
-        accumulated = [one for one in both if len(one[1]) > 1]
+        updates = two_pass_updates(facts, facts.steps(optimizer.number))
+        accumulated = [update for update in updates if len(update.first) > 1]
         short = [
-            (step, first, second)
-            for step, first, second in accumulated
-            if len(second) == 1 and set(step.recipe) == {second[0].number}
+            update
+            for update in accumulated
+            if len(update.second) == 1 and set(update.step.recipe) == {update.second[0].number}
         ]
         if len(short) < _FEWEST or len(short) < 0.8 * len(accumulated):
             continue

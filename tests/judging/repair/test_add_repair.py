@@ -4,7 +4,7 @@ import pytest
 
 from grader.course.feedback import Diagnosis, Feedback, NamedMistake
 from grader.course.reading import load_course
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.repair.add_repair import _with_steps
 from grader.judging.repair.search import Repair
 from grader.judging.repair.small_edits import SmallEdit
@@ -48,7 +48,7 @@ def test_a_missing_line_is_named_where_the_repair_inserts_it(right_lines: tuple[
         SmallEdit(6, "returned", "", ("    return loss",), ("    return loss.item()",)),
     )
     exercise = load_course().exercise("train_step")
-    told = _with_steps(feedback, exercise, Origin(None, PROGRAM), Repair(edits, 2))
+    told = _with_steps(feedback, exercise, LearnerCode(PROGRAM), Repair(edits, 2))
     first, second = told.diagnosis.mistakes
     step = told.diagnosis.repair[0]
     assert (first.line, first.before, first.after) == (step.line, False, True) == (2, False, True)

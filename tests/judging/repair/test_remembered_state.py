@@ -4,7 +4,7 @@ import pytest
 
 from grader.course.feedback import Feedback
 from grader.judging.assess import assess
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.reference import cached_reference
 from grader.judging.repair.add_repair import with_repair
 from grader.judging.repair.remembered_state import line_that_could_remember
@@ -76,9 +76,9 @@ def told(exercise: str, text: str, runner: type[InProcess] = LoadsOnlyWhatIsNew)
         trace = play(its.exercise.driver, program, seed=SEED)
     finally:
         program.unload()
-    origin = Origin(None, text)
-    feedback = assess(its.exercise, trace, its, origin)
-    return with_repair(feedback, its.exercise, trace.runs, its, origin, runner(exercise))
+    learner_code = LearnerCode(text)
+    feedback = assess(its.exercise, trace, its, learner_code)
+    return with_repair(feedback, its.exercise, trace.runs, its, learner_code, runner(exercise))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from torch import nn
 
 from grader.course.course import Exercise
 from grader.course.feedback import Diagnosis, Feedback, NamedMistake
-from grader.judging.origin import Origin
+from grader.judging.learner_code import LearnerCode
 from grader.judging.reference import cached_reference
 from grader.judging.repair import search as repair_search
 from grader.judging.repair.add_repair import with_repair
@@ -177,15 +177,15 @@ def test_half_of_what_went_wrong_is_mended_and_told(monkeypatch: pytest.MonkeyPa
     assert len(found.repaired_scenarios) >= len(found.still_failing) > 0
     its = cached_reference("plan_steps", SEED)
     runs = play(its.exercise.driver, load_program(text, name="wrong"), seed=SEED).runs
-    origin = Origin(None, text)
+    learner_code = LearnerCode(text)
     silent = Feedback("03", "plan_steps", "", "failed", (), "")
-    told = with_repair(silent, its.exercise, runs, its, origin, runner)
+    told = with_repair(silent, its.exercise, runs, its, learner_code, runner)
     assert [step.line for step in told.diagnosis.repair] == [told.line] == [line]
     titles = told.diagnosis.repair_leaves
     assert titles == tuple(its.exercise.driver[name].title for name in found.still_failing)
     assert words.repair_leaves(told).startswith(f"여기를 고쳐도 ‘{titles[0]}’에서는 결과가 아직 달라요.")
     named = replace(silent, diagnosis=Diagnosis(mistakes=(NamedMistake(("a",), ("가",), "", ""),)))
-    assert with_repair(named, its.exercise, runs, its, origin, runner) == named
+    assert with_repair(named, its.exercise, runs, its, learner_code, runner) == named
 
 
 class Spent(InProcess):
@@ -312,7 +312,7 @@ def test_names_that_leave_something_open_go_where_one_small_edit_mends_everythin
     runs = play(its.exercise.driver, load_program(text, name="wrong"), seed=SEED).runs
     false = Diagnosis(mistakes=(NamedMistake(("a",), ("가",), "", ""),), unexplained=("비율의 끝",))
     named = Feedback("03", "plan_steps", "", "failed", (), "가", diagnosis=false)
-    told = with_repair(named, its.exercise, runs, its, Origin(None, text), InProcess("plan_steps"))
+    told = with_repair(named, its.exercise, runs, its, LearnerCode(text), InProcess("plan_steps"))
     assert not told.diagnosis.mistakes
     assert not told.diagnosis.unexplained
     assert told.message != "가"
