@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from grader.base.errors import CommandError
+from grader.base.names import closest
 
 
 class NotRegular(OSError):
@@ -22,7 +23,17 @@ def require_file(file: Path) -> None:
     if file.is_dir():
         raise CommandError(f"폴더예요: {file}. 파일 하나를 주세요. 반 전체는 grader grade {file}로 채점해요.")
     if not file.is_file():
-        raise CommandError(f"파일이 없어요: {file}. 경로를 확인해 주세요.")
+        raise CommandError(f"파일이 없어요: {file}. {_close_file(file)}")
+
+
+def _close_file(file: Path) -> str:
+    """Return a Korean sentence on the file beside it whose name is most like it; if there is none, on the path."""
+    try:
+        beside = [one.name for one in file.parent.iterdir() if one.is_file()]
+    except OSError:
+        beside = []
+    near = closest(file.name, beside)
+    return "경로를 확인해 주세요." if near is None else f"혹시 {file.with_name(near)}인가요?"
 
 
 def require_class(folder: Path) -> None:

@@ -91,6 +91,8 @@ class MistakeHistory:
     """True if the exercise has passed since the mistake was last made."""
     once_mastered: bool = False
     """True if `mastered` has ever been true; rewards for it stay when the mistake comes back."""
+    after_a_pass: bool = False
+    """True if it was first made after the exercise had passed; then mastering it earns nothing."""
 
 
 @dataclass
@@ -99,7 +101,7 @@ class History:
 
     exercises: dict[str, ExerciseHistory] = field(default_factory=dict)
     mistakes: dict[tuple[str, str], MistakeHistory] = field(default_factory=dict)
-    """By exercise and id, in the order in which the mistakes were first made."""
+    """By exercise and id, in the order in which the mistakes were first made; see `is_certain`."""
     letters: dict[str, str] = field(default_factory=dict)
     """Last chosen letter by prediction."""
     verdicts: dict[str, bool] = field(default_factory=dict)
@@ -190,7 +192,8 @@ def _add_clinic(found: History, event: LearnerEvent) -> None:
 
 
 def _add_check(found: History, event: LearnerEvent, begun: dict[str, float]) -> None:
-    """Count a check; a pass masters all mistakes of the exercise, a failure opens those that it names.
+    """Count a check; a pass masters all mistakes of the exercise, a failure opens those that it names for
+    certain.
 
     `begun` holds, by exercise, the learner's working seconds at its first check.
     """
@@ -216,10 +219,19 @@ def _add_check(found: History, event: LearnerEvent, begun: dict[str, float]) -> 
     entry.last_check = (text, passed, entry.last_mistakes) if isinstance(text, str) else None
     named = {"", *dict(entry.road)}
     entry.hints_seen = {hint: None for hint in entry.hints_seen if hint[0] in named}
-    for id_ in entry.last_mistakes:
-        mistake = found.mistakes.setdefault((name, id_), MistakeHistory(name, id_))
+    for id_ in filter(is_certain, entry.last_mistakes):
+        new = MistakeHistory(name, id_, after_a_pass=entry.ever_passed)
+        mistake = found.mistakes.setdefault((name, id_), new)
         mistake.times += 1
         mistake.mastered = False
+
+
+def is_certain(mistake: str) -> bool:
+    """Return True if a check named this mistake alone, not as one of several that behave alike (`a|b`).
+
+    Only such a mistake counts as one that the learner has made.
+    """
+    return "|" not in mistake
 
 
 def _road(value: object) -> Road:

@@ -11,7 +11,6 @@ from grader.learner.next_section import Section, next_exercise, section
 from grader.learner.progress import Progress
 from grader.learner.reward_facts import in_percent, percent
 from grader.learner.rewards import Achievement, Standing, load_rewards, standing, won_at
-from grader.observe.wording import one_of
 
 
 @dataclass(frozen=True)
@@ -138,10 +137,9 @@ def _mistake_rows(course: Course, learner: Progress) -> Iterator[MistakeRow]:
         exercise = course.exercises.get(made.exercise)
         if exercise is None:  # an exercise of another edition
             continue
-        titles = {m.id: m.title for m in exercise.mistakes}
-        named = [titles[id_] for id_ in made.id.split("|") if id_ in titles]
-        if named:
-            yield MistakeRow(one_of(named), exercise.title, made.mastered, made.times)
+        title = next((m.title for m in exercise.mistakes if m.id == made.id), None)
+        if title is not None:
+            yield MistakeRow(title, exercise.title, made.mastered, made.times)
 
 
 def _achievement_rows(learner: Progress, reached: Standing) -> Iterator[AchievementRow]:

@@ -15,7 +15,8 @@ def facts(history: History, course: Course) -> dict[str, float]:
             kinds: `passed_first_try`, `passed_without_hints` (bonus tasks have no hints and do not count), `most_tries`
             (checks until a pass). `course`, `bonus`, `lesson.01` …: percentage of their exercises that have passed.
             `lessons_without_hints`. `predictions` (whose answer was revealed after the choice), `predictions_right`,
-            `predictions_in_a_row`. `mistakes_met`, `mistakes_mastered`. `clinic_mended`, `clinic_real`: mistakes and
+            `predictions_in_a_row`. `mistakes_met`, `mistakes_mastered`: those first made before the
+            exercise passed. `clinic_mended`, `clinic_real`: mistakes and
             real bugs found in the clinic. `days`, `longest_streak`, `minutes`. `orders.NAME`: number of orders of its
             calls with which the exercise has passed.
     """
@@ -23,6 +24,7 @@ def facts(history: History, course: Course) -> dict[str, float]:
     passed = [e for e in every if history.exercise(e.name).ever_passed]
     counted = [e for lesson in course.lessons for e in lesson.counted]
     kinds = {kind: [e for e in passed if e.kind == kind] for kind in ("exercise", "warmup", "bonus")}
+    met = [mistake for mistake in history.mistakes.values() if not mistake.after_a_pass]
     alone = [e for e in passed if e.hints and not history.exercise(e.name).hints_used]
     found: dict[str, float] = {
         "passed": len(kinds["exercise"]),
@@ -39,8 +41,8 @@ def facts(history: History, course: Course) -> dict[str, float]:
         "predictions_in_a_row": max(
             (len(list(run)) for right, run in groupby(history.verdicts.values()) if right), default=0
         ),
-        "mistakes_met": len(history.mistakes),
-        "mistakes_mastered": sum(mistake.once_mastered for mistake in history.mistakes.values()),
+        "mistakes_met": len(met),
+        "mistakes_mastered": sum(mistake.once_mastered for mistake in met),
         "clinic_mended": len(history.mended),
         "clinic_real": len(history.real_bugs),
         "days": len(history.days),

@@ -9,7 +9,7 @@ from typing import Any
 from grader.base.errors import HanstepError
 from grader.notebook.check import judge_in_kernel
 from grader.notebook.shown import Shown, new_cell
-from grader.practice.visit import Answer, Visit, closing, opening, visits
+from grader.practice.visit import Answer, Visit, closing, opening, share_of, visits
 from grader.report.html import note_html
 from grader.report.plain_text import one_line
 from grader.submission.practice_cells import own_name
@@ -21,6 +21,8 @@ class _ClinicState:
 
     coming: Iterator[Visit] | None = None
     open: Visit | None = None
+    is_daily: bool = False
+    """True if the cases to come are the day's share, not further ones that were asked for."""
 
 
 _state = _ClinicState()
@@ -75,7 +77,7 @@ def _handed_out(exercise: str | None, real: bool, more: bool) -> Shown:
     """Show the open case, or draw the next one and put it into a new cell."""
     head: list[str] = []
     if exercise is not None or real or more or _state.coming is None:
-        _state.open = None
+        _state.open, _state.is_daily = None, not (exercise or real or more)
         _state.coming = visits(date.today(), random.Random, exercise=exercise, real=real, more=more)
         head = [] if real or exercise else [opening(date.today())]
     if _state.open is None:
@@ -103,13 +105,24 @@ def _handed_back(function: Callable[..., Any]) -> Shown:
 def _after(reply: Answer, again: str = "") -> Shown:
     """Show the reply; if the case is closed, say how the code is mended and how to get the next one, else `again`."""
     lines, over = reply.lines, reply.over
-    below = ["다음 코드를 받으려면 `clinic()`을 실행하세요."] if over else [again] if again else []
+    below, offers = [again] if again else [], ""
     if over:
         _state.open = None
+        below, offers = _next_steps()
     page = note_html(lines[1:], title=lines[0], code=reply.repair, below=below)
-    # By this attribute JupyterLab takes the clicks off the case's card (`practice.js`).
+    # By this attribute JupyterLab takes the clicks off the case's card and knows what comes next (`practice.js`).
     text = "\n".join(filter(None, (*lines, reply.repair, *below)))
-    return Shown(f"<div data-hanstep-over>{page}</div>" if over else page, text)
+    return Shown(f"<div data-hanstep-over{offers}>{page}</div>" if over else page, text)
+
+
+def _next_steps() -> tuple[list[str], str]:
+    """Return Korean lines on what comes after a closed case, and the end of the attribute that tells JupyterLab."""
+    if not _state.is_daily:
+        return ["다음 코드를 받으려면 `clinic()`을 실행하세요."], ""
+    done, every = share_of(date.today())
+    if done < every:
+        return [f"오늘 몫 {done}/{every}. 다음 코드를 받으려면 `clinic()`을 실행하세요."], ""
+    return [f"오늘 몫을 끝냈어요 ({done}/{every}). 더 하려면 `clinic(more=True)`를 실행하세요."], '="all"'
 
 
 def _page(visit: Visit, head: list[str]) -> Shown:

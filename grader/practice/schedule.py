@@ -13,6 +13,7 @@ from fsrs import Card, Rating, Scheduler
 
 from grader.course.course import Course
 from grader.learner.event import LearnerEvent
+from grader.learner.history import is_certain
 
 _LONGEST_DAYS = 365
 # Whole days without steps of minutes, and no random fuzz: every machine with the same events must come to the same day.
@@ -66,8 +67,8 @@ def _reviews(event: LearnerEvent) -> Iterable[tuple[Key, Rating]]:
             yield (exercise, mistake), Rating(rating)
     elif event.kind == "check" and event.detail.get("passed") is not True:
         made = event.detail.get("mistakes")
-        for joined in made if isinstance(made, list) else ():
-            yield (event.what, str(joined).partition("|")[0]), Rating.Again
+        for id_ in filter(is_certain, map(str, made if isinstance(made, list) else ())):
+            yield (event.what, id_), Rating.Again
 
 
 def day_of(at: float) -> date:

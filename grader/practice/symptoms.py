@@ -200,7 +200,7 @@ def _compared(first: FirstDifference) -> str:
         return "NaN이 나와요" if math.isnan(got) else "무한대가 나와요"
     if got == 0:
         return "0이 나와요"
-    return "값이 정답과 달라요"
+    return "숫자이지만 값이 달라요"
 
 
 def _number(text: str) -> float | None:

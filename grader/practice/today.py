@@ -56,7 +56,7 @@ def today(learner: Progress, course: Course, on: date, *, more: bool = False) ->
     mine = [appointment for appointment in every if appointment.exercise in open_]
     due = [appointment for appointment in mine if appointment.due <= on]
     later = [appointment.due for appointment in mine if appointment.due > on]
-    seen = 0 if more else _seen_on(learner, on)
+    seen = 0 if more else seen_on(learner, on)
     return Today(
         tuple(due[:MOST_DUE]),
         max(0, _PER_DAY - len(due) - seen) if open_ else 0,
@@ -69,7 +69,7 @@ def today(learner: Progress, course: Course, on: date, *, more: bool = False) ->
     )
 
 
-def _seen_on(learner: Progress, on: date) -> int:
+def seen_on(learner: Progress, on: date) -> int:
     """Return the number of mistakes that the clinic has shown on a day; those made in checks leave room for it."""
     return len({event.what for event in learner.events if event.kind == "clinic" and day_of(event.at) == on})
 

@@ -29,6 +29,7 @@ from grader.practice.today import (
     for_new_cases,
     new_case,
     returning,
+    seen_on,
     today,
 )
 from grader.report.plain_text import one_line
@@ -341,6 +342,13 @@ def closing(on: date, again: str = "grader clinic", more: str = "grader clinic -
         lines.append(f"아직 통과하지 않은 연습 문제의 실수 {plan.waiting}개는 통과한 다음에 나와요.")
     lines.append("내 스크립트도 진찰하기: `grader xray train.py`")
     return tuple(lines)
+
+
+def share_of(on: date) -> tuple[int, int]:
+    """Return how many of a day's cases are closed, and how many there are in all."""
+    learner = Progress.load()
+    plan, done = today(learner, load_course(), on), seen_on(learner, on)
+    return done, done + len(plan.due) + plan.fresh
 
 
 def comes_back(day: date, count: int) -> str:

@@ -26,6 +26,9 @@ _MOST_CHARACTERS = 2_000
 _MOST_INLINE = 40
 """Maximum length of code inside a sentence; longer code stands below it."""
 
+_ON_PRINTS = "함수 안에서 찍은 것은 확인한 결과 아래에 나와요. 다 보았으면 찍는 줄을 지우세요."
+"""What a hint that asks for a print goes on with: only a check calls the function; `printed.py` shows its output."""
+
 _Steps = tuple[str, str, str]
 """The steps about one mistake, see `STEP_NAMES`."""
 
@@ -65,8 +68,8 @@ def without_clues(feedback: Feedback) -> Feedback:
 
 
 def _with_print_reminder(hint: str) -> str:
-    """Return the hint; if it asks for a print, with a reminder, because checks that forbid output would fail by it."""
-    return f"{hint} 찍는 줄은 확인하기 전에 지우세요." if "찍어" in hint else hint
+    """Return the hint; if it asks for a print, with where to read it, and that it must go before all checks pass."""
+    return f"{hint} {_ON_PRINTS}" if "찍어" in hint else hint
 
 
 def _is_on_the_card(named: NamedMistake, edit: OwnEdit | None) -> bool:

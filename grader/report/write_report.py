@@ -241,7 +241,29 @@ def _student_page(submission: SubmissionResult, course: Course, repair: Repair) 
         given={one.exercise: one for one in (submission.mark.exercises if submission.mark else ())},
         comments={key: [c.text for c in own] for key, own in _by_exercise(submission.comments).items()},
         lessons=[(key, titles.get(key, ""), cards) for key, cards in lessons.items()],
+        untouched=_untouched(submission),
     )
+
+
+def _untouched(submission: SubmissionResult) -> dict[str, int]:
+    """Return the number of exercises of each lesson of which nothing was handed in and nothing more is to be told.
+
+    Empty if that is so of all lessons: then the page is about what is missing.
+    """
+    spoken = {one.exercise for one in (submission.mark.exercises if submission.mark else ()) if one.reason}
+    spoken |= {comment.exercise for comment in submission.comments}
+    by_lesson: dict[str, list[Feedback]] = {}
+    for feedback in submission.all_feedback:
+        by_lesson.setdefault(feedback.lesson, []).append(feedback)
+    is_missing = {
+        lesson: all(
+            one.status == "missing" and not one.other_name and one.exercise not in spoken for one in every
+        )
+        for lesson, every in by_lesson.items()
+    }
+    if all(is_missing.values()):
+        return {}
+    return {key: len(by_lesson[key]) for key, missing in is_missing.items() if missing}
 
 
 def _by_exercise(comments: Sequence[Comment]) -> dict[str, list[Comment]]:

@@ -83,8 +83,10 @@ def _sections(name: str, document: nodes.document) -> Iterator[dict[str, str]]:
 
 
 def _text(node: nodes.Node) -> str:
-    """Return all readable text of a node in one line, including outputs and code."""
+    """Return all readable text of a node in one line, including outputs and code, but not the code of folded cells."""
     if isinstance(node, _INVISIBLE_NODES):
+        return ""
+    if _is_source(node) and "tag_hide-input" in node.parent["classes"]:
         return ""
     if isinstance(node, nodes.Text):
         return " ".join(str(node).split())
@@ -93,6 +95,10 @@ def _text(node: nodes.Node) -> str:
         if not unseen:
             return " ".join(_in_line(node).split())
     return " ".join(filter(None, (_text(child) for child in node.children)))
+
+
+def _is_source(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.container) and node.get("nb_element") == "cell_code_source"
 
 
 def _in_line(node: nodes.Node) -> str:

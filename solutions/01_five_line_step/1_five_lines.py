@@ -4,6 +4,8 @@ r"""
 
 학습(training)은 같은 다섯 줄을 되풀이하는 일인데, 아래 함수에는 한 줄이 빠져 있습니다. 셀을 누르고 Shift+Enter를 쳐서 함수와 `check`를 차례로 실행하면 무엇이 빠졌는지 나옵니다. 그 줄을 알맞은 곳에 써 넣고 두 셀을 다시 실행해 보세요.
 
+결과에 처음 보는 낱말이 나올 수 있습니다. 매개변수는 학습하며 바꾸는 값이고, 그레이디언트는 그 값을 어느 쪽으로 옮길지 알려 주는 값입니다. SGD는 매개변수를 옮기는 가장 단순한 방법입니다.
+
 ### 몸풀기. `mend_step`
 
 약 2분 · ★☆☆
@@ -204,7 +206,7 @@ assert set(filter(clears_before_use, ran)) == set(outcomes["조금도 움직이�
 r"""
 네 자리 가운데 첫 줄을 권합니다. 눈에 잘 띄고, 앞의 코드가 그레이디언트를 남겼더라도 맞습니다.
 
-스텝은 되풀이되므로 다섯 줄은 끝과 처음이 이어진 **순환**입니다. 다음 셀을 실행하면 그림이 나옵니다.
+스텝은 되풀이되므로 다섯 줄은 끝과 처음이 이어진 **순환**입니다. 아래 그림입니다.
 """
 
 # %% tags=["folded"]
@@ -292,7 +294,7 @@ r"""
 
 쉬었다 하기 좋은 곳입니다. 이 노트북은 닫아도 됩니다.
 
-더 읽을거리: [Optimizing Model Parameters](https://docs.pytorch.org/tutorials/beginner/basics/optimization_tutorial.html), 공식 입문서의 학습 루프
+더 읽을거리: [Optimizing Model Parameters](https://docs.pytorch.org/tutorials/beginner/basics/optimization_tutorial.html) (공식 입문서의 학습 루프)
 
 [다음: 두 줄을 더 끼웁니다](2_two_more_lines.ipynb)
 """

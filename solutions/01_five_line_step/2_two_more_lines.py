@@ -39,7 +39,7 @@ r"""
 torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
 ```
 
-이 줄이 읽는 것도 바꾸는 것도 `p.grad`입니다. 매개변수는 건드리지 않습니다.
+`max_norm`이 한도입니다. 이 줄이 읽는 것도 바꾸는 것도 `p.grad`입니다. 매개변수는 건드리지 않습니다.
 
 **예측 1.** `clip_grad_norm_`을 `opt.step()` 바로 다음 줄로 옮깁니다. 20스텝 뒤의 가중치는 어떨까요?
 
@@ -52,7 +52,8 @@ torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
 predict("01-4")
 
 # %%
-# run_lines는 줄들을 배치마다 차례로 실행합니다. norms는 step()이 읽은 그레이디언트의 노름, weights는 끝난 뒤의 가중치입니다
+# run_lines는 줄들을 배치마다 차례로 실행합니다.
+# norms는 step()이 읽은 그레이디언트의 노름, weights는 끝난 뒤의 가중치입니다
 CLIP = "torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)"
 batches = make_batches(seed=2)[:20]
 no_clip = run_lines(LINES, batches, seed=2, lr=0.5)
@@ -216,7 +217,7 @@ r"""
 
 한 스텝은 여기서 완성입니다. 쉬어 가기 좋습니다.
 
-더 읽을거리: [torch.optim](https://docs.pytorch.org/docs/stable/optim.html)의 스케줄러를 부르는 순서, [clip_grad_norm_](https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.clip_grad_norm_.html)
+더 읽을거리: [torch.optim](https://docs.pytorch.org/docs/stable/optim.html) (스케줄러를 부르는 순서), [clip_grad_norm_](https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.clip_grad_norm_.html)
 
 [다음: 나누어 더해도 같을까요](3_why_accumulation_works.ipynb)
 """

@@ -57,7 +57,8 @@ assert 0.05 < memory["64 × 16 누적"] / full < 0.08
 assert memory["256 × 4, backward는 끝에 한 번"] / full > 0.95
 
 # %%
-# time_ratios(배치 크기, 너비)는 큰 배치 한 번에 걸린 시간을 1로 놓은 비를 잽니다. repeats는 한 번 잴 때 되풀이하는 횟수입니다
+# time_ratios(배치 크기, 너비)는 큰 배치 한 번에 걸린 시간을 1로 놓은 비를 잽니다.
+# repeats는 한 번 잴 때 되풀이하는 횟수입니다
 ratios = {
     "작은 일: 배치 64, 너비 64": time_ratios(64, 64, repeats=20),
     "큰 일: 배치 1024, 너비 512": time_ratios(1024, 512, repeats=1),

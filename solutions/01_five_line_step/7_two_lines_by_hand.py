@@ -296,7 +296,7 @@ AdamW의 첫 업데이트는 $\eta\, g/(|g| + \epsilon)$에 가깝습니다. $\e
 
 쉬기 좋은 곳입니다. 다음에는 넷째 줄 `backward()`를 열어 봅니다.
 
-더 읽을거리: [Optimizer.zero_grad](https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html), `None`과 0의 차이
+더 읽을거리: [Optimizer.zero_grad](https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html) (`None`과 0의 차이)
 
 [다음: `backward()`가 따라가는 길](8_backward_graph.ipynb)
 """

@@ -248,7 +248,7 @@ PyTorch는 텐서를 제자리에서 바꿀 때마다 그 텐서의 버전 번�
 
 한 편만 남았습니다. 마지막은 남이 쓴 루프를 읽는 일입니다.
 
-더 읽을거리: [Autograd mechanics](https://docs.pytorch.org/docs/stable/notes/autograd.html), 그래프와 제자리 연산, `no_grad`와 평가 모드의 차이
+더 읽을거리: [Autograd mechanics](https://docs.pytorch.org/docs/stable/notes/autograd.html) (그래프와 제자리 연산, `no_grad`와 평가 모드의 차이)
 
 [다음: 버그 찾기](9_find_the_bug.ipynb)
 """

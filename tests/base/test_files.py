@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.base.files import NotRegular, open_folder_below, open_regular, write_whole
+from grader.base.errors import CommandError
+from grader.base.files import NotRegular, open_folder_below, open_regular, require_file, write_whole
 
 
 def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
@@ -19,6 +20,15 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
     write_whole(path, "new")
     assert path.read_text() == "new"
+
+
+def test_a_mistyped_file_is_asked_for_by_the_name_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "1_five_lines.ipynb").touch()
+    with pytest.raises(CommandError, match=r"혹시 .*1_five_lines\.ipynb인가요\?"):
+        require_file(tmp_path / "1_five_line.ipynb")
+    for other in (tmp_path / "train.py", tmp_path / "nowhere" / "train.py"):
+        with pytest.raises(CommandError, match="경로를 확인해 주세요"):
+            require_file(other)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes and links")

@@ -19,10 +19,12 @@ KNOWN = (*EXERCISES, "sharpness")
 def feedback(lesson: str, exercise: str, status: Status, got: float, most: float) -> Feedback:
     checks = (CheckResult("바른 부분", got, True), CheckResult("나머지", most - got, False))
     named = (
-        NamedMistake(("missing-zero-grad",), ("`opt.zero_grad()`가 없어요",), "설명이에요.", "힌트예요."),
+        NamedMistake(
+            ("missing-zero-grad",), ("`opt.zero_grad()`를 부르지 않았어요",), "설명이에요.", "힌트예요."
+        ),
     )
     diagnosis = Diagnosis(named) if status == "failed" else Diagnosis()
-    message = "" if status == "passed" else "`opt.zero_grad()`가 없어요 <b>&\x07"
+    message = "" if status == "passed" else "`opt.zero_grad()`를 부르지 않았어요 <b>&\x07"
     return Feedback(lesson, exercise, f"{exercise} 연습", status, checks, message, diagnosis=diagnosis)
 
 

@@ -150,6 +150,30 @@ def test_a_mistake_is_mastered_when_its_exercise_passes_and_open_when_it_comes_b
     assert facts(history(life.events), COURSE)["mistakes_mastered"] == 1, "nothing that was won is taken away"
 
 
+def test_a_mistake_that_was_only_one_of_several_is_not_counted() -> None:
+    """`early-clip|no-clip` is a guess; the hints about it stay."""
+    life = Life()
+    guess, hints = "early-clip|no-clip", ["생각할 것", "", ""]
+    life.do("check", "fit", passed=False, mistakes=[guess, "returns-tensor"], road=[[guess, hints]])
+    told = history(life.events)
+    assert list(told.mistakes) == [("fit", "returns-tensor")]
+    assert told.exercise("fit").last_mistakes == (guess, "returns-tensor")
+    assert [id_ for id_, _ in told.exercise("fit").road] == [guess]
+    life.do("check", "fit", passed=True)
+    assert facts(history(life.events), COURSE)["mistakes_mastered"] == 1
+
+
+def test_breaking_what_has_passed_and_mending_it_earns_nothing() -> None:
+    life = Life()
+    life.do("check", "fit", passed=True)
+    once = standing(history(life.events))
+    for mistake in COURSE.exercise("fit").mistakes[:12]:
+        life.do("check", "fit", passed=False, mistakes=[mistake.id])
+        life.do("check", "fit", passed=True)
+    again = standing(history(life.events))
+    assert (once.xp, once.won) == (again.xp, again.won)
+
+
 def test_only_the_letter_that_stood_when_the_answer_was_told_counts() -> None:
     life = Life()
     life.do("prediction", "01-1", letter="a")

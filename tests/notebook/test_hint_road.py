@@ -45,6 +45,7 @@ def test_hints_go_from_the_idea_to_the_line_to_the_answer() -> None:
     card = plain(re.sub("<[^>]+>|\u2060", "", shown.html))
     idea, line, asked = newest(), newest(), newest()
     assert plain(named.hint) in idea
+    assert "찍은 것은 확인한 결과 아래에 나와요" in idea, "only the check calls the function"
     assert plain(named.hint) not in card
     (place,) = set(re.findall(r"(\d+번째 줄)보다 앞", card))
     assert "번째 줄" not in idea

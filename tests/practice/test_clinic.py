@@ -385,6 +385,17 @@ def test_a_line_is_enough_where_symptoms_do_not_differ() -> None:
     assert all(line in found.text and line in visit.case.program + visit.case.right for line in changed)
 
 
+def test_the_days_share_is_counted_and_more_may_be_asked_for() -> None:
+    for number in (1, 2, 3):
+        clinic()
+        said = clinic(answer=True)
+        assert (f"오늘 몫 {number}/3." if number < 3 else "오늘 몫을 끝냈어요 (3/3).") in said.text
+        assert ('data-hanstep-over="all"' in said.html) == (number == 3)
+    assert "clinic(more=True)" in said.text
+    clinic(more=True)
+    assert "다음 코드를 받으려면" in clinic(answer=True).text
+
+
 def test_what_is_mended_was_a_mistake() -> None:
     """The code at hand is right by then."""
     clinic("train_step")

@@ -48,7 +48,7 @@ def test_a_wrong_try_then_another_right_order(
     typed(monkeypatch, f"{WITHOUT_CLEARING}\n{CLEARING_AT_THE_END}\n")
     assert run(["drill"]) == 0
     said = capsys.readouterr().out
-    assert "`opt.zero_grad()`가 없어요" in said
+    assert "`opt.zero_grad()`를 부르지 않았어요" in said
     assert said.index("시계가 다시 가요") < said.index("통과했어요") < said.index("첫 기록이에요")
     assert BestTimes().of["train_step"].tries == 1
 
@@ -70,7 +70,7 @@ def test_in_a_terminal_what_was_typed_stays(
     assert run(["drill"]) == 0
     assert given == [("", None), (WITHOUT_CLEARING, 1)]
     said = capsys.readouterr().out
-    assert "`opt.zero_grad()`가 없어요" in said
+    assert "`opt.zero_grad()`를 부르지 않았어요" in said
     assert "처음 갈라지는 곳" not in said
     assert "첫 기록이에요" in said
 

@@ -58,7 +58,11 @@ def test_what_was_told_comes_back_sooner_than_what_was_found() -> None:
 def test_five_checks_in_a_row_are_one_meeting() -> None:
     many = [made(n / 1000, "missing-step") for n in range(5)]
     assert only(*many) == only(many[0])
-    assert only(made(0, "missing-step|missing-backward")).mistake == "missing-step"
+
+
+def test_a_mistake_that_was_only_one_of_several_makes_no_appointment() -> None:
+    assert appointments([made(0, "missing-step|missing-backward")], COURSE) == []
+    assert only(made(0, "returns-tensor", "missing-step|missing-backward")).mistake == "returns-tensor"
 
 
 def test_two_machines_agree_after_a_merge() -> None:

@@ -21,7 +21,7 @@ NASTY = '<script>alert("x")</script>&\x1b[31m\x1b[2J\u202e\ud800'
 
 MISSING_ZERO_GRAD = NamedMistake(
     ids=("missing-zero-grad",),
-    titles=("`opt.zero_grad()`가 없어요",),
+    titles=("`opt.zero_grad()`를 부르지 않았어요",),
     explain="두 번째 스텝부터 업데이트가 커져요. `backward()`는 `.grad`에 더하기만 해서, "
     "k번째 스텝은 g₁부터 gₖ까지 모두 더한 값으로 움직여요.",
     hint="스텝을 시작할 때 `p.grad`에 무엇이 남아 있는지 출력해 보세요.",
@@ -69,7 +69,7 @@ def named_mistake() -> Feedback:
         "한 스텝",
         "failed",
         checks(False, False, True),
-        message="`opt.zero_grad()`가 없어요",
+        message="`opt.zero_grad()`를 부르지 않았어요",
         diagnosis=Diagnosis(
             (MISSING_ZERO_GRAD,),
             FirstDifference(

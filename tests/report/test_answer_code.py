@@ -33,7 +33,7 @@ def result(feedback: Feedback) -> ClassResult:
 def test_lines_are_numbered_as_the_learner_counts() -> None:
     lines = answer_lines(with_code())
     assert [line.number for line in lines] == [4, 5, 6, 7, 8]
-    assert [line.told for line in lines] == [(), (), (), ("opt.zero_grad()가 없어요",), ()]
+    assert [line.told for line in lines] == [(), (), (), ("opt.zero_grad()를 부르지 않았어요",), ()]
     assert lines[1].text == "    # <script>alert(1)</script>\\u202e\\x1b[2J"
     assert not any(line.told for line in answer_lines(replace(with_code(), code_cell=2)))
     assert not any(line.told for line in answer_lines(with_code(), tell=False))

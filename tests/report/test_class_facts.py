@@ -124,7 +124,8 @@ def test_the_most_frequent_mistake_is_taught_first() -> None:
     students = samples.large_class(8).submissions
     told = reteach(count_mistakes(students), exercises_of(students, samples.course()))
     assert told == (
-        "`train_step`의 답안을 쓴 6명 가운데 4명이 한 실수인 ‘`opt.zero_grad()`가 없어요’부터 다시 설명해 보세요."
+        "`train_step`의 답안을 쓴 6명 가운데 4명이 한 실수인 ‘`opt.zero_grad()`를 부르지 않았어요’부터 "
+        "다시 설명해 보세요."
     )
 
 

@@ -150,7 +150,7 @@ def test_filters_narrow_down_together(opened: Opened) -> None:
     kind.select_option("nothing")
     assert len(shown(page)) == STUDENTS // 4
     kind.select_option("")
-    stuck.select_option(label=f"opt.zero_grad()가 없어요 ({STUDENTS // 2}명)")
+    stuck.select_option(label=f"opt.zero_grad()를 부르지 않았어요 ({STUDENTS // 2}명)")
     assert len(shown(page)) == STUDENTS // 2
     kind.select_option("halted")
     assert len(shown(page)) == STUDENTS // 4  # the typical ones, whose last exercise never ends

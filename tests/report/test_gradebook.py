@@ -95,7 +95,7 @@ def test_class_page_says_how_it_was_graded(report: Path) -> None:
         assert told in text
     assert "clip-before-backward | no-clip | clip-after-step" in text
     assert "`train_step`" not in text  # set as code
-    assert "train_step의 답안을 쓴 7명 가운데 3명이 한 실수인 ‘opt.zero_grad()가 없어요’부터" in text
+    assert "train_step의 답안을 쓴 7명 가운데 3명이 한 실수인 ‘opt.zero_grad()를 부르지 않았어요’부터" in text
 
 
 def test_what_is_the_same_for_every_exercise_is_told_once(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_card_tells_symptom_first() -> None:
     """The order: name, own line, why, hint, checks, the first difference, order of events, recipe, notes."""
     text = Parsed(feedback_html(samples.named_mistake(), total_hints=4)).text
     expected = [
-        *("한 스텝 · train_step", "1/4점", "opt.zero_grad()가 없어요"),
+        *("한 스텝 · train_step", "1/4점", "opt.zero_grad()를 부르지 않았어요"),
         *("7번째 줄 · 코드 셀 3", "opt.step() # 한 걸음", "두 번째 스텝부터", "실마리 보기"),
         *("SGD 궤적", "처음 갈라지는 곳"),
         *("-0.351882", "-0.217431", "실행 순서", "≠ zero_grad", "두 번째 업데이트 = 1.0·g₁ + 1.0·g₂"),
@@ -90,7 +90,7 @@ def test_a_folded_card_shows_one_mistake_and_no_measurement() -> None:
     shown = Parsed(re.sub(r"<details.*</details>", "", feedback_html(feedback, folded=True), flags=re.S)).text
     for first in (
         "실수를 둘 찾았어요",
-        "1/2 · opt.zero_grad()가 없어요",
+        "1/2 · opt.zero_grad()를 부르지 않았어요",
         "opt.step()  # 한 걸음".replace("  ", " "),
     ):
         assert first in shown

@@ -72,4 +72,4 @@ def test_the_page_shows_them() -> None:
     text = parsed(page_of(class_of(*students))).text
     assert "정답률 38%, 변별도 " in text
     assert "함께 나온 실수" in text
-    assert "20명 opt.zero_grad()가 없어요 + 손실을" in text
+    assert "20명 opt.zero_grad()를 부르지 않았어요 + 손실을" in text

@@ -23,7 +23,7 @@ def test_a_cell_knows_who_and_where() -> None:
     )
     made = map_of((samples.named_mistake(),), (samples.passed(),), (other,), (samples.named_mistake(),))
     (row,) = made.named
-    assert (row.title, row.students, made.students) == ("`opt.zero_grad()`가 없어요", 3, 4)
+    assert (row.title, row.students, made.students) == ("`opt.zero_grad()`를 부르지 않았어요", 3, 4)
     cell = row.cells["train_step"]
     assert [(s.student, s.place) for s in cell.sightings] == [
         (0, "7번째 줄 · 코드 셀 3"),

@@ -4,8 +4,10 @@ import csv
 import io
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 
 from grader.course.feedback import ClassResult, SubmissionResult
+from grader.course.marks import Comment
 from grader.gradebook.export.github import step_summary
 from grader.report.class_facts import count_mistakes
 from grader.report.class_page import class_page
@@ -66,3 +68,20 @@ def test_a_student_with_only_a_bonus_is_listed_as_that() -> None:
 def test_a_student_with_answers_too_is_not() -> None:
     both = SubmissionResult("kim", (samples.named_mistake(),), extras=(BONUS,))
     assert "보너스만" not in rendered(class_of(both), 100)
+
+
+def test_a_lesson_of_which_nothing_was_handed_in_is_one_line(tmp_path: Path) -> None:
+    """Forty chips and as many lines stood above and between what was handed in."""
+    one, other = (replace(MISSING, lesson="02", exercise=name, title=name) for name in ("first", "second"))
+    student = SubmissionResult("kim", (samples.named_mistake(), one, other))
+    write_student(tmp_path, student, samples.course())
+    page = (tmp_path / "feedback" / "kim.html").read_text(encoding="utf-8")
+    chips = page.partition("</nav>")[0]
+    assert "레슨 02: 낸 것 없음 (2문제)" in chips
+    assert "second" not in chips
+    assert 'id="second"' in page
+    commented = replace(student, comments=(Comment("second", "다음 주까지 내세요."),))
+    suggested = replace(student, feedbacks=(student.feedbacks[0], one, replace(other, other_name="secnd")))
+    for told in (commented, suggested, SubmissionResult("kim", (one, other))):
+        write_student(tmp_path, told, samples.course())
+        assert "낸 것 없음" not in (tmp_path / "feedback" / "kim.html").read_text(encoding="utf-8")

@@ -47,7 +47,7 @@ def test_results_have_the_promised_shape() -> None:
         "score": 1.0,
         "max_score": 4.0,
         "mistakes": ["missing-zero-grad"],
-        "message": "`opt.zero_grad()`가 없어요",
+        "message": "`opt.zero_grad()`를 부르지 않았어요",
         "line": 7,
         "seconds": 0.051,
     }

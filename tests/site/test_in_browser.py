@@ -225,6 +225,9 @@ def test_everything_fits_a_phone(opened: Opened) -> None:
     cell = page.locator("table.stacked td[data-label]").first
     head = page.locator("table.stacked thead th").nth(1)
     assert cell.get_attribute("data-label") == head.text_content()
+    sides = "cells => [...new Set(cells.map((cell) => getComputedStyle(cell).textAlign))]"
+    for table in page.locator("table.stacked").all():
+        assert len(table.locator("td[data-label]").evaluate_all(sides)) == 1, "short and long values alike"
 
 
 def test_lines_break_between_words(opened: Opened) -> None:

@@ -200,12 +200,19 @@ def test_the_english_page_names_the_lessons_in_english(site: Path) -> None:
 def test_the_gallery_shows_what_the_grader_says(site: Path) -> None:
     """The card is made by running the mistake; the program, one line away from the answer, stays out."""
     page = Page(site / "gallery.html")
-    assert "opt.zero_grad()가 없어요" in page.text
+    assert "opt.zero_grad()를 부르지 않았어요" in page.text
     for entry in SHOWN:
         assert entry.famous in page.text
         assert f'id="{entry.exercise.replace("_", "-")}-{entry.mistake}"' in page.source
     assert "실행 순서" in page.text
     assert "def train_step" not in page.code
+
+
+def test_the_search_knows_no_code_of_folded_cells(site: Path) -> None:
+    """Its excerpts began with 「import torch from grader import …」; what these cells drew can be found."""
+    index = (site / "search-index.js").read_text(encoding="utf-8")
+    assert "from grader import check" not in index
+    assert "첫 스텝의 그레이디언트 노름" in index
 
 
 def test_the_gallery_has_twelve_that_the_course_knows() -> None:

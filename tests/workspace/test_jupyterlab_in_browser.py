@@ -67,6 +67,11 @@ def test_its_menus_are_korean_and_nothing_is_asked(opened: Any) -> None:
     assert opened.locator("text=Would you like").count() == 0
 
 
+def test_no_empty_screen_follows_the_last_cell_and_code_is_not_cut(opened: Any) -> None:
+    opened.locator(".cm-content.cm-lineWrapping").first.wait_for()
+    assert opened.locator(".jp-mod-scrollPastEnd").count() == 0
+
+
 def test_lines_break_between_korean_words(opened: Any) -> None:
     paragraph = opened.wait_for_selector(".jp-RenderedMarkdown p")
     assert paragraph.evaluate("e => getComputedStyle(e).wordBreak") == "keep-all"

@@ -69,7 +69,9 @@ def test_the_whole_code_is_there_with_its_mark_and_its_place(tmp_path: Path) -> 
     assert program["own"][-1] == [None, 13, "    return loss.item()"]
     assert program["rest"][0] == [None, 1, "import torch"]
     assert '# </pre><img src=x onerror="window.ran=1">' in program["rest"][2][2]
-    assert program["marks"] == [{"cell": None, "line": 10, "text": "opt.zero_grad()가 없어요", "side": ""}]
+    assert program["marks"] == [
+        {"cell": None, "line": 10, "text": "opt.zero_grad()를 부르지 않았어요", "side": ""}
+    ]
 
 
 def test_code_that_does_not_parse_and_decorators_are_kept(tmp_path: Path) -> None:

@@ -4,8 +4,9 @@
   const BEGINS = /^(drill|clinic)\((?!\w+_(?:drill|clinic)\b|line\b|answer\b)/m;
   const HANDS_IN = /^(drill|clinic)\(\w+_(?:drill|clinic)\)/m;
   const POINTS = /^clinic\((line|answer)=/;
-  const GETS = /^clinic\(\)$/;
+  const GETS = /^clinic\((more=True)?\)$/;
   const FOUND = /data-hanstep-over/;
+  const ALL_FOUND = /data-hanstep-over=\\"all/;
   const BLANK = "# 여기에 코드를 쓰세요\n    raise NotImplementedError";
   const source = (cell) => cell.model.sharedModel.getSource();
   const outputText = (cell) => JSON.stringify(cell.model.outputs?.toJSON?.() ?? []);
@@ -133,7 +134,10 @@
     const act = async () => answer(app, notebook, cell, await cellBelow(app, notebook, cell, begins), call);
     newRow(cell).append(buttonFor(name, act));
   };
-  const offerNext = (app, notebook, cell) => offer(app, notebook, cell, "다음 코드", GETS, "clinic()");
+  const offerNext = (app, notebook, cell) =>
+    ALL_FOUND.test(outputText(cell))
+      ? offer(app, notebook, cell, "더 하기", GETS, "clinic(more=True)")
+      : offer(app, notebook, cell, "다음 코드", GETS, "clinic()");
   const offerAnswer = (app, notebook, cell) => offer(app, notebook, cell, "답 보기", POINTS, "clinic(answer=True)");
 
   const [LINE_IS_RIGHT, SYMPTOM_IS_RIGHT] = ["줄은 맞았어요", "증상은 맞았어요"];
@@ -228,7 +232,10 @@
     const isProgress = PROGRESS.test(source(cell));
     if (!begins && !handsIn && !isProgress) return;
     await done(notebook);
-    if (isProgress) offerClinic(app, notebook, cell);
+    if (isProgress) {
+      offerClinic(app, notebook, cell);
+      cell.node.scrollIntoView({ block: "start" }); // Shift+Enter has gone on to the next cell, below a long page
+    }
     const output = cell.node.querySelector(".jp-OutputArea-output");
     if (handsIn === "drill") {
       const time = /data-hanstep-time=\\"([\d.]+)/.exec(outputText(cell))?.[1];
