@@ -67,8 +67,13 @@ def align(yours: Sequence[Moment], right: Sequence[Moment]) -> list[Pair]:
 def to_show(diagnosis: Diagnosis) -> list[Pair]:
     """Return the columns of both timelines; none if all are alike and named mistakes explain everything.
 
-    Alike, they tell a learner where not to look any more, who has no need of it then.
+    Alike, they tell a learner where not to look any more, who has no need of it then. None also if the solution does
+    nothing and the learner's program runs `backward` without a recorded `forward`: then the scenario watches no model,
+    because it expects an exception, and the learner's timeline lacks most of what happened.
     """
+    kinds = {moment.kind for moment in diagnosis.yours}
+    if not diagnosis.right and "backward" in kinds and "forward" not in kinds:
+        return []
     pairs = align(diagnosis.yours, diagnosis.right)
     if diagnosis.mistakes_explain_all and not any(pair.differs for pair in pairs):
         return []

@@ -111,7 +111,7 @@ r"""
 def accumulate(model, opt, loss_fn, micro_batches, accum_steps, *, max_norm=None) -> int:
     """마이크로 배치 accum_steps개(한 구간)마다 한 번 업데이트하고, 업데이트한 횟수를 돌려줍니다.
 
-    micro_batches: (xb, yb)를 차례로 내는 이터러블입니다. 제너레이터일 수도 있습니다(len()이 없습니다).
+    micro_batches: 크기가 같은 (xb, yb)를 차례로 내는 이터러블입니다. 제너레이터일 수도 있습니다(len()이 없습니다).
     accum_steps: 한 구간의 마이크로 배치 수입니다. 1보다 작으면 ValueError를 냅니다.
     max_norm: None이 아니면 구간마다 한 번 줄입니다. 0.0이면 0까지 줄입니다.
 

@@ -232,7 +232,7 @@ def shard_indices(n, rank, world, *, seed=0, epoch=0, drop_last=False) -> list[i
     drop_last가 True이면 모든 rank가 n // world개씩 읽고, 두 rank가 같은 번호를 읽지 않습니다.
     drop_last가 False이면 모든 번호가 적어도 한 번 나오고, 모든 rank가 n / world를 올림한 개수만큼 읽습니다.
     모자라는 자리는 데이터를 되풀이해 채웁니다. 번호마다 나오는 횟수의 차이는 많아야 1입니다. n이 world보다 작아도 그렇습니다.
-    n이 0이면 빈 리스트입니다. rank가 0 이상 world 미만이 아니면 ValueError를 냅니다.
+    n이 0이면 빈 리스트입니다. rank가 0 이상 world 미만이 아니면, n이 0이어도 ValueError를 냅니다.
     """
     # BEGIN SOLUTION
     if not 0 <= rank < world:

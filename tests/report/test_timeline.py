@@ -82,3 +82,11 @@ def test_code_that_did_nothing_is_told_in_a_sentence() -> None:
 def test_an_order_that_begins_in_the_middle_says_so() -> None:
     order = [Moment("step", None, goes_before=True), Moment("zero_grad", None)]
     assert timeline.order_in_words(order) == "… → step → zero_grad"
+
+
+def test_events_of_a_model_that_nobody_watched_are_not_shown() -> None:
+    """Where an exception is expected, only `backward` is recorded: it would read as a program without steps."""
+    found = replace(samples.unknown().diagnosis, right=())
+    steps = (Moment("forward", 1, 1, True), Moment("backward", 2, None, True), Moment("step", 3, None, True))
+    assert timeline.to_show(replace(found, yours=steps))
+    assert timeline.to_show(replace(found, yours=steps[1:2])) == []

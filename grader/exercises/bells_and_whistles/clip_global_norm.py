@@ -82,12 +82,13 @@ def _witness_of_clipping(stage: Stage) -> Tensor:
 
 @driver.scenario("clips", "노름이 max_norm보다 클 때", atol=CLIP_ATOL)
 def _clips(stage: Stage) -> None:
-    """Clip to a limit far below the norm, then to one close to it.
+    """Clip to a limit far below the norm, to one close to it, and to 0.
 
     A wrong program clips each tensor by its own norm, takes another norm, or clips by value. The first limit lies below
-    the largest component, because clipping by value shows only there.
+    the largest component, because clipping by value shows only there. A program that takes a limit of 0 for none leaves
+    the last gradients as they were.
     """
-    for number, share_of_norm in enumerate((0.15, 0.9)):
+    for number, share_of_norm in enumerate((0.15, 0.9, 0.0)):
         parameters = _parameters(stage.env, str(number))
         _call(stage, parameters, share_of_norm * _joint_norm(parameters))
         stage.recorder.array(f"{number + 1}번째로 줄인 그레이디언트", _flat_gradients(parameters))

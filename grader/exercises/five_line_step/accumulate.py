@@ -115,15 +115,15 @@ def _zero_norm(stage: Stage) -> None:
 
 @driver.scenario("short", "짧은 마지막 구간", check="edges", problem=_problem)
 def _short(stage: Stage) -> None:
-    """Make a call with seven micro-batches in windows of four, so that the last window is short; then a second call.
+    """Make a call with six micro-batches in windows of four, so that the last window is short; then a second call.
 
-    A program that drops the short window, or divides it by `accum_steps`, updates less. The update of the second call
-    shows what the first one left behind.
+    A program that drops the short window, or divides it by `accum_steps`, updates less; one that deals the
+    micro-batches evenly makes two windows of three. The update of the second call shows what the first one left behind.
     """
     case = _case(stage, 9).watch()
-    case.call(case.data[:7], 4)
+    case.call(case.data[:6], 4)
     scale_rates(case.opt, 0.8)
-    case.call(case.data[7:], 2)
+    case.call(case.data[6:8], 2)
 
 
 @driver.scenario("edges", "구간보다 적은 입력과 빈 입력")

@@ -7,7 +7,7 @@ Promises of the exercise, and the scenarios that check them:
     no parameter is updated: `weight`; each module's mode stays: `modes`; a single forward pass: `once`
     the loss before weighting, as a float: `returns`; nothing is printed: `quiet`
 
-Weights are eighths, which float32 holds exactly: a program that makes the weight a float32 tensor is right too.
+Weights are eighths or 0, which float32 holds exactly: a program that makes the weight a float32 tensor is right too.
 
 A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
@@ -149,13 +149,16 @@ def _once(stage: Stage) -> None:
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
 def _returns(stage: Stage) -> None:
-    """Record what each call returns.
+    """Record what each call returns; the last one has the weight 0.
 
-    A program that returns the weighted loss, or a tensor, differs. Each call gets a fresh model.
+    A program that returns the weighted loss, or a tensor, differs, and so does one that measures nothing where nothing
+    is to be added. Each call gets a fresh model.
     """
     for number in range(len(_SIZES)):
         case = _case(stage, mlp(stage.env, f"model {number}"))
-        stage.recorder.returned(case.call(*case.data[number]))
+        xb, yb, weight = case.data[number]
+        is_last = number == len(_SIZES) - 1
+        stage.recorder.returned(case.call(xb, yb, 0.0 if is_last else weight))
 
 
 add_usual(driver, _case, _call_once, checks={"quiet": "returns"})

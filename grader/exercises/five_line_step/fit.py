@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from grader.exercises.fixtures.classifiers import (
     CLASSES,
@@ -246,12 +246,23 @@ def _never_clears(stage: Stage) -> None:
     """Make two calls that must not clear gradients, and record the updates and whether gradients are left.
 
     The gradients that the last update leaves go into the next call's first update. A program that ignores
-    `zero_grad=False`, or clears at the start or end of a call, makes other updates.
+    `zero_grad=False`, or clears at the start or end of a call, makes other updates. A training that diverges must go on
+    as well: a program that ends it at a loss of NaN trains on fewer batches.
     """
     case = _case(stage).watch()
     case.call(SizedLoader(case.data), 2, zero_grad=False)
     case.call(SizedLoader(case.data[:2]), 1, zero_grad=False)
     stage.recorder.fact("끝난 뒤에 그레이디언트가 남음", yes_or_no(stage.recorder.gradients_left()))
+    diverging = _case(stage)
+    losses: list[None] = []  # one entry for each loss
+
+    def nan_loss(output: Tensor, _: Tensor) -> Tensor:
+        losses.append(None)
+        return output.sum() * torch.nan
+
+    diverging.loss_fn = nan_loss
+    diverging.call(SizedLoader(diverging.data), _epoch_count(stage.env), zero_grad=False)
+    stage.recorder.fact("손실이 NaN일 때 학습한 배치의 수", len(losses))
 
 
 @driver.scenario("memory", "살아 있는 계산 그래프", watches_memory=True)

@@ -9,12 +9,20 @@ Promises of the exercise, and the scenarios that check them:
 A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 
 import torch
 from torch import nn
 
-from grader.exercises.fixtures.classifiers import batches, fill_gradients, flat_gradients, loss_function, mlp
+from grader.exercises.fixtures.classifiers import (
+    batches,
+    fill_gradients,
+    flat_gradients,
+    flat_weights,
+    loss_function,
+    mlp,
+)
 from grader.exercises.fixtures.witnesses import gradients_of_next_backward
 from grader.observe.play import Driver, Stage
 from grader.observe.recorder import Recorder
@@ -124,11 +132,18 @@ def _moves(stage: Stage) -> None:
 
 @driver.scenario("large", "아주 큰 그레이디언트", check="moves")
 def _large(stage: Stage) -> None:
-    """Update twice with very large gradients, and with the parameters in a list.
+    """Update twice with very large gradients, and with the parameters in a list; then once with an infinite one.
 
-    A program that clamps gradients makes another update.
+    A program that clamps gradients makes another update, and one that leaves out what is not finite makes none.
     """
     _update_twice(stage, _enlarge_gradients, as_argument=list)
+    model = mlp(stage.env, "infinite")
+    before = flat_weights(model)
+    for parameter in model.parameters():
+        parameter.grad = torch.full_like(parameter, math.inf)
+    stage.recorder.call(stage.student("sgd_update"), list(model.parameters()), 0.2)
+    has_moved = not torch.equal(flat_weights(model), before)
+    stage.recorder.fact("inf가 든 그레이디언트로 매개변수가 움직임", yes_or_no(has_moved))
 
 
 @driver.scenario("none", ".grad가 None인 매개변수")

@@ -38,6 +38,9 @@ from grader.observe.wording import yes_or_no
 
 driver = Driver("train_step")
 
+_HIGH_LOSS = 20.0
+"""A number above every loss here."""
+
 
 def _case(stage: Stage, make_optimizer: MakeOptimizer = sgd, *, salt: str = "model") -> Case:
     """Return a case with an `mlp` and five batches; `salt` decides the weights."""
@@ -49,9 +52,9 @@ def _step(case: Case, data: Sequence[Batch]) -> Any:
     return case.call(*data[0])
 
 
-def _step_on_each_batch(stage: Stage, make_optimizer: MakeOptimizer) -> None:
+def _step_on_each_batch(case: Case) -> None:
     """Make one call for each batch, with falling learning rates, and record the updates."""
-    case = _case(stage, make_optimizer).watch()
+    case.watch()
     for batch in case.data:
         case.call(*batch)
         scale_rates(case.opt, 0.8)
@@ -63,7 +66,7 @@ def _sgd(stage: Stage) -> None:
 
     A program that does not clear gradients, or scales the loss, makes other updates.
     """
-    _step_on_each_batch(stage, sgd)
+    _step_on_each_batch(_case(stage))
 
 
 # `float32` here and `quiet` at the end, because scenarios are played and listed in the order in which they are added.
@@ -72,11 +75,15 @@ add_usual(driver, _case, _step, checks={"float32": "sgd"})
 
 @driver.scenario("adamw", "AdamW")
 def _adamw(stage: Stage) -> None:
-    """Make one call for each batch with AdamW.
+    """Make one call for each batch with AdamW, and with a loss that is negative, as a log-likelihood may be.
 
-    A program that updates by hand (`p -= lr * p.grad`) ignores AdamW's state, and one that steps twice disturbs it.
+    A program that updates by hand (`p -= lr * p.grad`) ignores AdamW's state, and one that steps twice disturbs it. One
+    that takes a loss below zero for the end of the training makes no update.
     """
-    _step_on_each_batch(stage, adamw)
+    case = _case(stage, adamw)
+    loss_fn = case.loss_fn
+    case.loss_fn = lambda output, target: loss_fn(output, target) - _HIGH_LOSS
+    _step_on_each_batch(case)
 
 
 # Decides the check `adamw` and not the check `modes`, because it also compares the updates: a wrong update must not
@@ -127,12 +134,17 @@ def _given_modes(stage: Stage) -> None:
 # A learner may sum or average the loss in float32, so the returned number need not be exact to float64.
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
 def _returns(stage: Stage) -> None:
-    """Record what two calls return, each with a fresh model.
+    """Record what two calls return, both from the model's initial weights, so that a wrong update costs nothing here.
 
-    A program that computes the loss after its update returns another number; one that returns a tensor, another type.
+    A program that computes the loss after its update returns another number; one that returns a tensor, another type. A
+    running mean of the losses differs from the second loss.
     """
+    case = _case(stage, salt="model 0")
+    initial = [p.detach().clone() for p in case.model.parameters()]
     for number in range(2):
-        case = _case(stage, salt=f"model {number}")
+        for parameter, value in zip(case.model.parameters(), initial, strict=True):
+            parameter.data.copy_(value)
+            parameter.grad = None
         stage.recorder.returned(case.call(*case.data[number]))
 
 

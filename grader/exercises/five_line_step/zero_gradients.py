@@ -12,12 +12,22 @@ A scenario decides the check that `check=` names, or that of its name. How to ad
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
 from torch import nn
 
-from grader.exercises.fixtures.classifiers import Net, batches, flat_gradients, loss_function, mlp
+from grader.exercises.fixtures.classifiers import (
+    CLASSES,
+    FEATURES,
+    HIDDEN,
+    Net,
+    batches,
+    flat_gradients,
+    initialize,
+    loss_function,
+    mlp,
+)
 from grader.exercises.fixtures.witnesses import gradients_of_next_backward
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.trace import Fact
@@ -26,9 +36,15 @@ from grader.observe.wording import true_or_false
 driver = Driver("zero_gradients")
 
 
-def _model_after_backward(env: Env) -> Net:
+def _three_layers(env: Env) -> Net:
+    """Return a model of three linear layers, of which two biases have the same shape."""
+    layers = [nn.Linear(FEATURES, HIDDEN), nn.Tanh(), nn.Linear(HIDDEN, HIDDEN), nn.Tanh()]
+    return initialize(Net([*layers, nn.Linear(HIDDEN, CLASSES)]), env, "three layers")
+
+
+def _model_after_backward(env: Env, make_model: Callable[[Env], Net] = mlp) -> Net:
     """Return a model whose parameters all hold a gradient."""
-    model = mlp(env)
+    model = make_model(env)
     (batch,) = batches(env, (6,))
     logits = model(batch[0])
     # With cross-entropy alone, the gradients of the last bias sum to zero, up to rounding: a function that asks for the
@@ -58,12 +74,13 @@ def _clear_and_record(stage: Stage, model: Net) -> None:
 def _clears(stage: Stage) -> None:
     """Clear after a backward pass, and record what is left and the gradients after the next backward pass.
 
-    A program that clears nothing, or only some parameters, lets the next backward pass add to old gradients. Only here
+    A program that clears nothing, or only some parameters, lets the next backward pass add to old gradients. One that
+    gives parameters of one shape the same zeros lets it add the gradients of these parameters together. Only here
     do the parameters come from a generator, which can be read once, so that a program that reads them twice fails in no
     other scenario.
     """
     recorder = stage.recorder
-    model = _model_after_backward(stage.env)
+    model = _model_after_backward(stage.env, _three_layers)
     recorder.watch(model)
     recorder.call(stage.student("zero_gradients"), model.parameters())
     recorder.fact("매개변수마다의 그레이디언트", _cleared_in_words(model.parameters()))

@@ -21,6 +21,7 @@ from grader.exercises.fixtures.classifiers import (
     LossFn,
     Modes,
     batches,
+    flat_weights,
     gradient_norm,
     initialize,
     loss_function,
@@ -30,7 +31,7 @@ from grader.exercises.fixtures.classifiers import (
 )
 from grader.exercises.loop_anatomy._autocast import AutocastNet, noting_loss
 from grader.observe.play import Env, Problem, Stage
-from grader.observe.wording import with_particle
+from grader.observe.wording import with_particle, yes_or_no
 
 AMP_ATOL = 2e-6
 """Absolute tolerance for arrays. Clipping by hand without torch's 1e-6 is right too (measured: 7e-8 apart), and so are
@@ -166,10 +167,11 @@ def call_with_zero_max_norm(
 def record_autocast_precisions(stage: Stage, name: str, arguments: Sequence[Any]) -> None:
     """Record the precision to which autocast is set during forward pass, loss and backward pass.
 
-    There are five calls: bfloat16 without a scaler, float16 with one, bfloat16 with a disabled one, bfloat16 with an
-    enabled one, float16 without one. A program that concludes from a scaler that float16 is wanted differs in the
-    fourth, and in the third too if it does not ask whether the scaler is enabled. One that has a fixed precision where
-    there is no scaler differs in the fifth.
+    There are six calls: bfloat16 without a scaler, float16 with one, bfloat16 with a disabled one, bfloat16 with an
+    enabled one, float16 without one, and this again with a huge loss. A program that concludes from a scaler that
+    float16 is wanted differs in the fourth, and in the third too if it does not ask whether the scaler is enabled. One
+    that has a fixed precision where there is no scaler differs in the fifth; one that makes a scaler of its own there,
+    in the sixth (`_record_huge_loss`).
 
     Args:
         stage: the scenario's stage.
@@ -193,6 +195,25 @@ def record_autocast_precisions(stage: Stage, name: str, arguments: Sequence[Any]
             asked_for = f"{str(dtype).removeprefix('torch.')}{remark}"
             fact_name = f"{with_particle(asked_for, '을/를')} 청한 {part}의 autocast"
             recorder.claim(fact_name, model.notes.fact(part), model.notes.witness(part))
+    _record_huge_loss(stage, name, arguments)
+
+
+_HUGE = 1e305
+"""Factor of losses whose gradients are finite in float64, and infinite times the 2**16 with which a scaler begins."""
+
+
+def _record_huge_loss(stage: Stage, name: str, arguments: Sequence[Any]) -> None:
+    """Call in float16 without a scaler, and record whether the parameters move: a new scaler would skip this update."""
+    model, loss_fn = autocast_net(stage.env), loss_function(stage.env)
+    before = flat_weights(model)
+
+    def huge_loss(output: Tensor, target: Tensor) -> Tensor:
+        return loss_fn(output, target) * _HUGE
+
+    student = stage.student(name)
+    stage.recorder.call(student, model, sgd(model), huge_loss, *arguments, dtype=torch.float16, scaler=None)
+    has_moved = yes_or_no(not torch.equal(flat_weights(model), before))
+    stage.recorder.fact("스케일러 없이 손실이 아주 클 때 매개변수가 움직임", has_moved)
 
 
 _LABEL_MARK = 100

@@ -29,6 +29,7 @@ from grader.exercises.fixtures.classifiers import (
     Net,
     batches,
     distance_moved,
+    fill_gradients,
     flat_weights,
     loss_function,
     mlp,
@@ -105,11 +106,18 @@ def _record_values(stage: Stage, make_model: Callable[[str], Net]) -> None:
 
 @driver.scenario("value", "평가 모드의 모델", atol=FLOAT32_ATOL)
 def _value(stage: Stage) -> None:
-    """Record values in eval mode.
+    """Record values in eval mode, of models that hold gradients, as in the middle of a window.
 
-    A wrong program does not divide by the norm, takes one for each tensor, goes downhill, or returns L(w + e).
+    A wrong program does not divide by the norm, takes one for each tensor, goes downhill, returns L(w + e), or adds the
+    gradients that were there to its own.
     """
-    _record_values(stage, lambda salt: mlp(stage.env, salt).eval())
+
+    def holding_gradients(salt: str) -> Net:
+        model = mlp(stage.env, salt).eval()
+        fill_gradients(stage.env, model)
+        return model
+
+    _record_values(stage, holding_gradients)
 
 
 @driver.scenario("hill", "손실이 높아졌다가 낮아지는 곳", check="value", atol=FLOAT32_ATOL)

@@ -22,7 +22,7 @@ in `SAM` is not counted again here (`fixtures/sam.py`).
 A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -340,6 +340,13 @@ def _best_epoch_tie(stage: Stage) -> None:
     _record_best_epoch(stage, case, _train_without_moving(stage, case, _EPOCHS_WITH_TIE))
 
 
+def _saved_keys(state: Mapping[Any, Any]) -> str:
+    """Return a checkpoint's keys, or that it is a dict around the `state_dict`: one mistake, whatever keys it has."""
+    if any(isinstance(value, Mapping) for value in state.values()):
+        return "다른 dict에 담긴 state_dict"
+    return ", ".join(str(key) for key in state)
+
+
 @driver.scenario("checkpoint", "가장 좋은 에폭의 가중치")
 def _checkpoint(stage: Stage) -> None:
     """Record from which epoch the saved weights are, by comparing them with the weights at each epoch's first dev pass.
@@ -354,7 +361,7 @@ def _checkpoint(stage: Stage) -> None:
         number = find_saved_parameters(state, case.model, case.model.weights_scored)
         epoch = "알 수 없음" if number is None else f"에폭 {number}"
         stage.recorder.claim("저장된 가중치의 에폭(0부터)", epoch, [as_number(state.get("stamp"))])
-        stage.recorder.fact("저장된 키", ", ".join(str(key) for key in state))
+        stage.recorder.fact("저장된 키", _saved_keys(state))
 
     _train(
         stage,

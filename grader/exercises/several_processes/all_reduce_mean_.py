@@ -156,20 +156,23 @@ def _frozen_with_gradient(stage: Stage) -> None:
 
 @driver.scenario("dtypes", "float32와 float64가 섞인 매개변수", check="kept", atol=1e-6)
 def _dtypes(stage: Stage) -> None:
-    """Make one parameter float32. A wrong program joins all gradients in one tensor, and so gives all one dtype.
+    """Make the first parameter float32. A wrong program joins all gradients in one tensor, and so gives all one dtype.
 
-    Tolerance: the gradient of that parameter is float32 (rounding 1e-7).
+    Another one joins them in the dtype of the first, and so rounds the means of the others. Tolerance: the gradient of
+    that parameter is float32 (rounding 1e-7).
     """
     ranks = _parameters(stage, 2)
     for parameters in ranks:
-        gradient = parameters[1].grad
-        parameters[1] = nn.Parameter(parameters[1].detach().float())
-        parameters[1].grad = None if gradient is None else gradient.float()
+        gradient = parameters[0].grad
+        parameters[0] = nn.Parameter(parameters[0].detach().float())
+        parameters[0].grad = None if gradient is None else gradient.float()
     _call(stage, ranks)
     _record_gradients(stage, ranks)
     for rank, parameters in enumerate(ranks):
         names = [str(None if p.grad is None else p.grad.dtype).removeprefix("torch.") for p in parameters]
         stage.recorder.fact(f"rank {rank}의 그레이디언트의 dtype", [*names])
+        is_rounded = any(p.grad is not None and torch.equal(p.grad, p.grad.float()) for p in parameters[1:])
+        stage.recorder.fact(f"rank {rank}의 float64 그레이디언트가 float32로 반올림됨", yes_or_no(is_rounded))
 
 
 @driver.scenario("parameters", "매개변수의 값", check="kept")

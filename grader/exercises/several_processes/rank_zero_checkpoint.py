@@ -106,12 +106,13 @@ def _saving_ranks(stage: Stage) -> Iterator[_SavingRanks]:
 
 @driver.scenario("content", "파일의 내용", check="content")
 def _content(stage: Stage) -> None:
-    """Read the file.
+    """Save where an earlier checkpoint lies, and read the file.
 
-    A wrong program saves the wrapper, whose names begin with `module.`, takes `module.` out of the middle of names too,
-    or saves other keys.
+    A wrong program keeps the earlier one, saves the wrapper, whose names begin with `module.`, takes `module.` out of
+    the middle of names too, or saves other keys.
     """
     with _saving_ranks(stage) as ranks:
+        torch.save({"model": {}, "optimizer": {}, "rng": []}, ranks.path)
         ranks.save()
         stage.recorder.fact("파일", read_checkpoint(ranks.path).outcome)
         content = ranks.file_content()

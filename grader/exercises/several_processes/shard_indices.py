@@ -203,12 +203,18 @@ def _random_states(stage: Stage) -> None:
 
 @driver.scenario("refused", "없는 rank", check="kept")
 def _refused(stage: Stage) -> None:
-    """Call with the last rank, and with ranks just outside the limits, for which a wrong program returns a list."""
+    """Call with the last rank, and with ranks just outside the limits, for which a wrong program returns a list.
+
+    Without data, too: a program that looks at `n` first returns an empty list there.
+    """
     student, n = stage.student("shard_indices"), _draw_divisible_count(stage)
     for rank in (_WORLD, -1):
         stage.recorder.record_raised(
             ValueError, f"rank가 {rank}이고 world가 {_WORLD}일 때", student, n, rank, _WORLD
         )
+    stage.recorder.record_raised(
+        ValueError, f"n이 0, rank와 world가 {_WORLD}일 때", student, 0, _WORLD, _WORLD
+    )
     stage.recorder.fact("마지막 rank가 읽는 개수", len(stage.recorder.call(student, n, _WORLD - 1, _WORLD)))
 
 

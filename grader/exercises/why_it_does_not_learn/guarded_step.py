@@ -53,7 +53,7 @@ class _History(list[float]):
 
 
 class _Training:
-    """A model with its optimizer and scheduler, which the recorder watches, and a history of norms from 1 to 2."""
+    """A model with its optimizer and scheduler, which the recorder watches, and a history of norms from 2 to 4."""
 
     def __init__(
         self, stage: Stage, make_optimizer: MakeOptimizer = momentum_sgd, *, states: bool = True
@@ -68,7 +68,7 @@ class _Training:
         self.stage, self.model = stage, mlp(stage.env)
         self.opt = make_optimizer(self.model)
         self.scheduler = ExponentialLR(self.opt, stage.env.draw("gamma").real(0.5, 0.9))
-        self.history = _History(_usual_norms(stage.env, _WINDOW + 2))
+        self.history = _History(2 * norm for norm in _usual_norms(stage.env, _WINDOW + 2))
         stage.recorder.watch(self.model, self.opt, self.scheduler, states=states)
 
     def step(self, norm: float) -> Any:
@@ -274,9 +274,13 @@ def _not_finite(stage: Stage) -> None:
 
 @driver.scenario("update", "보통 배치와 스케줄러")
 def _update(stage: Stage) -> None:
-    """Update three times. A wrong program steps the scheduler before the optimizer, or does not step one of them."""
+    """Update three times.
+
+    A wrong program steps the scheduler before the optimizer, does not step one of them, or reads the norm from a
+    function that clips to 1. (The squares of the norms, too, are below three times the median.)
+    """
     training = _Training(stage)
-    for norm in (0.6, 0.9, 0.8):
+    for norm in (1.2, 1.8, 1.6):
         training.step(norm)
     training.record_state()
 

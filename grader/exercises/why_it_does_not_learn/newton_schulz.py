@@ -108,11 +108,13 @@ def _square(stage: Stage) -> None:
 
 @driver.scenario("wide", "가로로 긴 행렬", check="values", atol=_ATOL)
 def _wide(stage: Stage) -> None:
-    """Call with a wide matrix.
+    """Call with a wide matrix, then with a single row.
 
-    A wrong program multiplies `X.mT @ X` from the left, which raises an exception here.
+    A wrong program multiplies `X.mT @ X` from the left, which raises an exception here, or leaves out the steps for a
+    row, whose singular value is 1 once it is divided by its norm, and not what the steps make of 1.
     """
     stage.recorder.array("돌려준 행렬", _in_float64(_call(stage, _matrix(stage, 3, 7))))
+    stage.recorder.array("행이 하나일 때 돌려준 행렬", _in_float64(_call(stage, _matrix(stage, 1, 6, "row"))))
 
 
 @driver.scenario("tall", "세로로 긴 행렬", check="values", atol=_ATOL)

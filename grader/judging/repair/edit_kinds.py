@@ -61,7 +61,7 @@ def _kind_of_position(old: ast.expr, new: ast.expr, statement: Statement) -> Kin
     if isinstance(node, ast.If | ast.While):
         kind = "condition"
     elif isinstance(old, ast.Call) and isinstance(new, ast.Call):
-        kind = "argument" if ast.dump(old.func) == ast.dump(new.func) else "method"
+        kind = _kind_of_call(old, new, statement)
     elif any(isinstance(call, ast.Call) and call.func is old for call in ast.walk(node)):
         kind = "method"
     elif isinstance(node, ast.Return):
@@ -69,6 +69,20 @@ def _kind_of_position(old: ast.expr, new: ast.expr, statement: Statement) -> Kin
     elif isinstance(node, ast.Assign) and old is node.value:
         kind = "assigned" if all(isinstance(target, ast.Name) for target in node.targets) else kind
     return kind
+
+
+def _kind_of_call(old: ast.Call, new: ast.Call, statement: Statement) -> Kind:
+    """Return the kind for two calls: for `(x / 2).backward()` and `x.backward()`, that of the receivers."""
+    if ast.dump(old.func) == ast.dump(new.func):
+        return "argument"
+    if (
+        isinstance(old.func, ast.Attribute)
+        and isinstance(new.func, ast.Attribute)
+        and old.func.attr == new.func.attr
+        and [*map(ast.dump, old.args)] == [*map(ast.dump, new.args)]
+    ):
+        return kind_of(old.func.value, new.func.value, statement)
+    return "method"
 
 
 def kind_of_rewrite(statement: Statement, new: ast.stmt) -> Kind:

@@ -1,5 +1,5 @@
-# mistakes: clip-after-step scheduler-before-step
-# lines: 13 10
+# mistakes: clip-after-step, scheduler-before-step
+# lines: 13, 10
 # hidden:
 import torch
 def train_step_extras(model, opt, loss_fn, xb, yb, *, max_norm=None, scheduler=None):

@@ -1,8 +1,12 @@
 """Which small edits are tried, and which of them early: kinds of slips that no list of mistakes has."""
 
+import ast
+
 import pytest
 
+from grader.judging.repair.definition_text import Block, Statement
 from grader.judging.repair.edit_drafts import KINDS
+from grader.judging.repair.edit_kinds import kind_of_rewrite
 from grader.judging.repair.small_edits import Focus, SmallEdit, small_edits
 from grader.judging.repair.top_level_names import import_statements
 
@@ -415,6 +419,16 @@ def test_a_slip_of_the_operator_is_told_as_such_in_a_division_too() -> None:
     source = "def f(x, n):\n    return x / n\n"
     assert kind_of(source, source, "return x * n") == "operator"
     assert kind_of(source, source, "return n / x") == "divisor"
+
+
+def test_the_receiver_of_the_same_method_is_what_changes() -> None:
+    old, receiver, method = (
+        ast.parse(line).body[0] for line in ("(x / n).backward()", "x.backward()", "(x / n).sum()")
+    )
+    block = Block(ast.parse(""), loop_depth=0, indent="")
+    statement = Statement(old, first_line=1, last_line=1, block=block, position=0, has_own_lines=True)
+    assert kind_of_rewrite(statement, receiver) == "divisor"
+    assert kind_of_rewrite(statement, method) == "method"
 
 
 SELF = """class f:
