@@ -233,12 +233,12 @@ def test_a_huge_class_comes_in_pages(opened: Opened) -> None:
 def test_a_cell_of_the_map_tells_who_and_escape_leads_back(opened: Opened) -> None:
     page = opened()
     row = page.get_by_role("table", name="레슨 01의 실수").get_by_role(
-        "row", name=f"opt.zero_grad(){JOINER}가 없어요"
+        "row", name=f"opt.zero_grad(){JOINER}를 부르지 않았어요"
     )
     cell = row.get_by_role("button", name=f"train_step {STUDENTS // 2}명, 누구인지 보기")
     cell.focus()
     page.keyboard.press("Enter")
-    told = page.get_by_role("dialog", name=f"opt.zero_grad(){JOINER}가 없어요")
+    told = page.get_by_role("dialog", name=f"opt.zero_grad(){JOINER}를 부르지 않았어요")
     assert told.is_visible()
     assert told.evaluate("e => e.contains(document.activeElement)")
     assert told.get_by_role("listitem").count() == STUDENTS // 2

@@ -210,7 +210,7 @@ def test_the_gallery_shows_what_the_grader_says(site: Path) -> None:
 
 def test_the_search_knows_no_code_of_folded_cells(site: Path) -> None:
     """Its excerpts began with 「import torch from grader import …」; what these cells drew can be found."""
-    index = (site / "search-index.js").read_text(encoding="utf-8")
+    index = (site / "_static" / "search-index.js").read_text(encoding="utf-8")
     assert "from grader import check" not in index
     assert "첫 스텝의 그레이디언트 노름" in index
 
