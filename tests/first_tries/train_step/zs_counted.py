@@ -1,4 +1,4 @@
-# mistakes: accuracy-as-loss
+# mistakes: detached-loss
 # lines: 7
 # hidden:
 import torch
