@@ -56,11 +56,18 @@ class CountingOracle(Oracle):
         return super().acting_subset_agrees(mistakes, scenario)
 
 
+def reference_of(variants: list[MistakeVariant], behaviours: _Behaviours) -> Any:
+    """What the search asks of a `Reference`."""
+    return SimpleNamespace(
+        variants=variants,
+        positions={variant: position for position, variant in enumerate(variants)},
+        behaviour=lambda variant, scenario: behaviours[scenario].get(variant, 0),
+    )
+
+
 def found(behaviours: _Behaviours, agreeing: Mapping[str, set[MistakeVariant]]) -> list[set[MistakeVariant]]:
     variants = [FIRST, PARTNER, SECOND, IDLE]
-    reference: Any = SimpleNamespace(
-        variants=variants, behaviour=lambda variant, scenario: behaviours[scenario].get(variant, 0)
-    )
+    reference = reference_of(variants, behaviours)
     oracle: Any = Oracle(behaviours, agreeing)
     search = BeamSearch(reference, oracle, list(behaviours))
     return [set(one.mistakes) for one in search.search(variants, may_leave_unexplained=True)]
@@ -82,9 +89,7 @@ def test_scenarios_in_which_no_pair_exists_leave_the_pairs_of_others() -> None:
 def test_plays_of_single_mistakes_do_not_count_against_the_searches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("grader.judging.beam_search._MAX_PLAYS_WITHOUT_SUCCESS", 1)
     behaviours = {"sgd": {FIRST: 1}}
-    reference: Any = SimpleNamespace(
-        variants=[FIRST], behaviour=lambda variant, scenario: behaviours[scenario].get(variant, 0)
-    )
+    reference = reference_of([FIRST], behaviours)
     oracle: Any = CountingOracle(behaviours, {"sgd": {FIRST}})
     search = BeamSearch(reference, oracle, ["sgd"])
     assert search.variants_agreeing_alone([FIRST]) == [FIRST]
