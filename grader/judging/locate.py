@@ -18,7 +18,7 @@ mistake has `at = "backward"`.
 """
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
@@ -31,7 +31,7 @@ from grader.judging.learner_code import LearnerCode
 from grader.judging.reference import Reference
 from grader.judging.solution import exercise_source
 from grader.judging.text_location import Location, locate_in_text
-from grader.observe.trace import Trace
+from grader.observe.trace import Event, Trace
 from grader.submission.syntax import definition_of, is_compound, methods, returns, top_level
 
 
@@ -114,17 +114,13 @@ def _line_that_raises(
 def _line_of_moved_event(mistake: ExplainedMistake, trace: Trace, reference: Reference) -> Location | None:
     """Return the line of the event that the mistake moves, such as `clip` for clipping after the update.
 
-    That is the first event of the kind in `Mistake.at` without a partner in the solution's run. None if the mistake
-    does more than reorder statements, or if there is no such event: then another statement may be said to have moved.
+    None if the mistake does more than reorder statements, or if the solution lacks no such event: then another
+    statement may be said to have moved.
     """
-    source = exercise_source(reference.exercise)
-    if not only_reorders(source, reference.sources[mistake.variant.name]):
+    solution = exercise_source(reference.exercise)
+    if not only_reorders(solution, reference.sources[mistake.variant.name]):
         return None
-    for scenario in mistake.scenarios:
-        for event in unpaired_events(trace.runs[scenario], reference.solution_run(scenario)):
-            if event.kind == mistake.variant.mistake.at and event.line is not None:
-                return Location(event.line)
-    return None
+    return _line_of_superfluous_event(mistake, trace, reference)
 
 
 def _line_of_condition(source: str, line: int) -> int | None:
@@ -217,13 +213,25 @@ def _line_of_event(mistake: ExplainedMistake, trace: Trace, reference: Reference
 
     The first event of that kind that the solution lacks is taken, if its line is known; else the first one at all.
     """
-    runs = [(trace.runs[scenario], reference.solution_run(scenario)) for scenario in mistake.scenarios]
-    superfluous = [event for run, solution in runs for event in unpaired_events(run, solution)]
-    all_events = [event for run, _ in runs for event in run.events]
-    for event in (*superfluous, *all_events):
-        if event.kind == mistake.variant.mistake.at and event.line is not None:
-            return Location(event.line)
-    return None
+    return _line_of_superfluous_event(mistake, trace, reference) or _first_line_of(
+        mistake, (event for scenario in mistake.scenarios for event in trace.runs[scenario].events)
+    )
+
+
+def _line_of_superfluous_event(
+    mistake: ExplainedMistake, trace: Trace, reference: Reference
+) -> Location | None:
+    """Return the line of the first event of the mistake's kind without a partner in the solution's run, or None."""
+    runs = ((trace.runs[scenario], reference.solution_run(scenario)) for scenario in mistake.scenarios)
+    return _first_line_of(
+        mistake, (event for run, solution in runs for event in unpaired_events(run, solution))
+    )
+
+
+def _first_line_of(mistake: ExplainedMistake, events: Iterable[Event]) -> Location | None:
+    """Return the line of the first of these events that is of the mistake's kind and has a line, or None."""
+    lines = (event.line for event in events if event.kind == mistake.variant.mistake.at)
+    return next((Location(line) for line in lines if line is not None), None)
 
 
 def _line_in_definition(
