@@ -59,16 +59,19 @@ class GraphMeter:
 
     Passes that build no graph are not counted. Nor is a single earlier pass without a backward, because names such as
     `loss` hold it until they are bound anew. So a window whose graphs are held is noticed only if it has three
-    micro-batches or more. Passes in the two modes are counted apart: those of a validation that builds graphs are no
-    micro-batches of a window.
+    micro-batches or more. Passes in train mode are counted once more alone, for functions that also validate: a
+    validation that builds graphs is no micro-batch of a window.
     """
 
     def __init__(self) -> None:
         self.samples = 0
-        """Largest number of samples whose activations were alive together when a forward pass ended, with its own. Once
-        a pass was in train mode, those in eval mode are validation, and count neither here nor in `largest`."""
+        """Largest number of samples whose activations were alive together when a forward pass ended, with its own."""
         self.largest = 0
         """Largest number of samples in one pass."""
+        self.training_samples = 0
+        """As `samples`, of the passes in train mode only."""
+        self.training_largest = 0
+        """As `largest`, of the passes in train mode only."""
         self.graphs = 0
         """Largest number of earlier passes in train mode whose graph was alive when another one in train mode ended."""
         self.evaluation_graphs = 0
@@ -78,8 +81,6 @@ class GraphMeter:
         """Activations that the pass now going on has saved so far."""
         self._is_training = True
         """Mode of the linear layer that was called last."""
-        self._has_trained = False
-        """True once a pass was in train mode."""
         self._may_have_cycles = True
         """False once a search for cycles has freed nothing; then none is made any more."""
         self._gradient_came = False
@@ -106,17 +107,17 @@ class GraphMeter:
         self._drop_freed()
         if len(self._passes) > HELD_BY_NAMES or any(p.has_activations() for p in self._passes):
             self._free_cycles()
-        same_mode = [p for p in self._passes if p.is_training == self._is_training]
-        held = [p for p in same_mode if p.has_activations()]
+        held = [p for p in self._passes if p.has_activations()]
         if len(held) == 1 and not self._gradient_came:
             held = []  # code that skips a backward holds this pass by its names only, until they are bound anew
         self._gradient_came = False
-        self._has_trained = self._has_trained or self._is_training
-        if self._is_training or not self._has_trained:
-            self.samples = max(self.samples, sum(p.samples for p in held) + samples)
-            self.largest = max(self.largest, samples)
-        graphs = sum(p.has_graph() for p in same_mode)
+        self.samples = max(self.samples, sum(p.samples for p in held) + samples)
+        self.largest = max(self.largest, samples)
+        graphs = sum(p.has_graph() for p in self._passes if p.is_training == self._is_training)
         if self._is_training:
+            earlier = sum(p.samples for p in held if p.is_training)
+            self.training_samples = max(self.training_samples, earlier + samples)
+            self.training_largest = max(self.training_largest, samples)
             self.graphs = max(self.graphs, graphs)
         else:
             self.evaluation_graphs = max(self.evaluation_graphs, graphs)

@@ -147,8 +147,18 @@ def test_validation_with_graphs_is_no_micro_batch() -> None:
         watched.loss(batch).backward()
         watched.model.eval()
         held = watched.loss((torch.cat([batch[0]] * 2), torch.cat([batch[1]] * 2)))
-    assert watched.meter.samples == watched.meter.largest == SAMPLES
+    assert watched.meter.training_samples == watched.meter.training_largest == SAMPLES
+    assert watched.meter.samples > SAMPLES
     assert held.requires_grad
+
+
+def test_a_window_that_is_held_in_eval_mode_counts() -> None:
+    """After a pass in train mode, too: a program may not hide a window by changing the mode."""
+    watched = Watched()
+    watched.loss(watched.batches[0]).backward()
+    watched.model.eval()
+    one_backward(watched)
+    assert watched.meter.samples == PASSES * SAMPLES
 
 
 def test_a_model_that_comes_in_eval_mode_is_measured_too() -> None:

@@ -415,5 +415,5 @@ def _memory(stage: Stage) -> None:
     stage.recorder.watch(case.model, states=False)
     meter = stage.recorder.measure_memory(case.model)
     _train(stage, case, sgd, epochs=2, watch=False, accum_steps=4)
-    record_window_memory(stage, meter, MICRO_BATCH_SIZE)
+    record_window_memory(stage, meter, MICRO_BATCH_SIZE, validates=True)
     record_loop_memory(stage, meter)

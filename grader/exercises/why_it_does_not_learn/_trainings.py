@@ -38,6 +38,7 @@ def trainer_case(
     """Return a case with training batches of these sizes, and with a scheduler if asked for."""
     case = classifier_case(stage, "Trainer", sizes, make_optimizer)
     case.scheduler = decaying_scheduler(case.opt) if schedules else None
+    case.validates = True
     return case
 
 
