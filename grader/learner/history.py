@@ -192,8 +192,7 @@ def _add_clinic(found: History, event: LearnerEvent) -> None:
 
 
 def _add_check(found: History, event: LearnerEvent, begun: dict[str, float]) -> None:
-    """Count a check; a pass masters all mistakes of the exercise, a failure opens those that it names for
-    certain.
+    """Count a check; a pass masters all mistakes of the exercise, a failure opens those that are certain.
 
     `begun` holds, by exercise, the learner's working seconds at its first check.
     """

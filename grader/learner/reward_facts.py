@@ -15,10 +15,9 @@ def facts(history: History, course: Course) -> dict[str, float]:
             kinds: `passed_first_try`, `passed_without_hints` (bonus tasks have no hints and do not count), `most_tries`
             (checks until a pass). `course`, `bonus`, `lesson.01` …: percentage of their exercises that have passed.
             `lessons_without_hints`. `predictions` (whose answer was revealed after the choice), `predictions_right`,
-            `predictions_in_a_row`. `mistakes_met`, `mistakes_mastered`: those first made before the
-            exercise passed. `clinic_mended`, `clinic_real`: mistakes and
-            real bugs found in the clinic. `days`, `longest_streak`, `minutes`. `orders.NAME`: number of orders of its
-            calls with which the exercise has passed.
+            `predictions_in_a_row`. `mistakes_met`, `mistakes_mastered`: those first made before the exercise passed.
+            `clinic_mended`, `clinic_real`: mistakes and real bugs found in the clinic. `days`, `longest_streak`,
+            `minutes`. `orders.NAME`: number of orders of its calls with which the exercise has passed.
     """
     every = list(course.exercises.values())
     passed = [e for e in every if history.exercise(e.name).ever_passed]

@@ -22,18 +22,19 @@ from grader.exercises.several_processes._objects import Objects, list_to_fill, l
 from grader.exercises.several_processes._ranks import CollectivePart, World
 from grader.observe.wording import particle
 
+_ONE_GROUP = "모든 rank의 그룹 하나만 있어요. `group=`을 쓰지 말고 부르세요."
 _INSTEAD = {
     "all_gather_coalesced": "텐서마다 `all_gather`를 부르세요.",
     "all_reduce_coalesced": "텐서마다 `all_reduce`를 부르거나, 이어 붙인 텐서 하나를 합치세요.",
     "destroy_process_group": "프로세스 그룹은 채점기가 없애니, 이 줄을 지우세요.",
-    "init_device_mesh": "모든 rank의 그룹 하나만 있어요. `group=`을 쓰지 말고 부르세요.",
+    "init_device_mesh": _ONE_GROUP,
     "init_process_group": "프로세스 그룹은 이미 있으니, 이 줄을 지우세요.",
     "monitored_barrier": "`barrier`를 쓰세요.",
-    "new_subgroups": "모든 rank의 그룹 하나만 있어요. `group=`을 쓰지 말고 부르세요.",
-    "new_subgroups_by_enumeration": "모든 rank의 그룹 하나만 있어요. `group=`을 쓰지 말고 부르세요.",
+    "new_subgroups": _ONE_GROUP,
+    "new_subgroups_by_enumeration": _ONE_GROUP,
     "recv_object_list": "`gather_object`나 `broadcast_object_list`를 쓰거나, 텐서로 `recv`하세요.",
     "send_object_list": "`gather_object`나 `broadcast_object_list`를 쓰거나, 텐서로 `send`하세요.",
-    "split_group": "모든 rank의 그룹 하나만 있어요. `group=`을 쓰지 말고 부르세요.",
+    "split_group": _ONE_GROUP,
 }
 """A function of `torch.distributed` that a `Group` does not have -> in Korean, what to do instead."""
 
