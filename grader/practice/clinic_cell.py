@@ -23,6 +23,8 @@ class _ClinicState:
     open: Visit | None = None
     is_daily: bool = False
     """True if the cases to come are the day's share, not further ones that were asked for."""
+    draws: Callable[[], random.Random] = random.Random
+    """Called once for each case, gives what draws it; a test puts one with a seed here."""
 
 
 _state = _ClinicState()
@@ -78,7 +80,7 @@ def _handed_out(exercise: str | None, real: bool, more: bool) -> Shown:
     head: list[str] = []
     if exercise is not None or real or more or _state.coming is None:
         _state.open, _state.is_daily = None, not (exercise or real or more)
-        _state.coming = visits(date.today(), random.Random, exercise=exercise, real=real, more=more)
+        _state.coming = visits(date.today(), _state.draws, exercise=exercise, real=real, more=more)
         head = [] if real or exercise else [opening(date.today())]
     if _state.open is None:
         _state.open = next(_state.coming, None)
