@@ -37,7 +37,7 @@ from grader.practice.visit import Visit, draws_of
 RIGHT = exercise_source(load_course().exercise("train_step"))
 
 
-SEED = int(os.environ.get("CLINIC_SEED", 0))
+SEED = int(os.environ.get("CLINIC_SEED", "0"))
 """What the draws begin with; with other numbers the tests must pass too."""
 
 
