@@ -91,6 +91,11 @@ class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
     """`before` or `after`: something is missing on this side of `near`, although the edits do not just leave it out."""
     variants: tuple[Edits | Variant, ...] = ()
     """Other ways to make the same mistake; only edits where `explain` is true of them, too."""
+    excludes: tuple[str, ...] = ()
+    """Ids of mistakes that no code makes together with this one, although their edits can be combined.
+
+    Example: who divides twice has not left out the division. It is enough to name one of the two in the other's entry.
+    """
 
     @property
     def programs(self) -> tuple[Edits, ...]:

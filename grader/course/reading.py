@@ -91,6 +91,7 @@ _VALUE_RULES = {
     "points": "0보다 큰 수로 적어 주세요.",
     "at": "쓸 수 있는 것: zero_grad, forward, backward, clip, first_step, step, scheduler, return, def, def 메서드이름",
     "edits": '[["바꿀 글", "새 글"], …]처럼 적어 주세요.',
+    "excludes": "함께 저지를 수 없는 실수의 id를 목록으로 적어 주세요.",
     "variants": '[[["바꿀 글", "새 글"]], …]처럼 적어 주세요.',
     "kind": "exercise, warmup, bonus 가운데 하나를 적어 주세요.",
     "hints": "글의 목록으로 적어 주세요. 정답은 연습 셀에서 가져오니 적지 않아요.",
@@ -308,9 +309,13 @@ def _exercise(name: str, lesson: str, source: Path, path: Path, driver: str, min
             raise CourseError(
                 f"{path}: {kind}의 id가 겹쳐요: {', '.join(_duplicates(ids))}. 하나를 바꿔 주세요."
             )
-    unknown = set(document.cases.mistakes if document.cases else ()) - {mistake.id for mistake in mistakes}
-    if unknown:
-        raise CourseError(f"{path}: cases의 mistakes에 없는 실수가 있어요: {', '.join(sorted(unknown))}")
+    for where, named in (
+        ("cases의 mistakes", document.cases.mistakes if document.cases else ()),
+        *((f"실수 '{mistake.id}'의 excludes", mistake.excludes) for mistake in mistakes),
+    ):
+        unknown = set(named) - {mistake.id for mistake in mistakes}
+        if unknown:
+            raise CourseError(f"{path}: {where}에 없는 실수가 있어요: {', '.join(sorted(unknown))}")
     return Exercise(
         name,
         lesson,

@@ -22,10 +22,10 @@ best ones smaller. Another way to grow a set goes into `_extend` (beside `_with_
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import combinations, product, starmap
 
 from grader.judging.agreement_oracle import AgreementOracle, MistakeSet
-from grader.judging.edits import MistakeVariant, ids_of
+from grader.judging.edits import MistakeVariant, exclude_each_other, ids_of
 from grader.judging.reference import Reference
 
 # Every candidate that is kept or extended costs plays, of which one learner's search has few (`agreement_oracle`). The
@@ -73,13 +73,14 @@ class Candidate:
 
 
 def may_add(variant: MistakeVariant, mistakes: MistakeSet) -> bool:
-    """Return True if the set has room and does not make the variant's mistake already, in this or another variant."""
+    """Return True if the set has room, and makes neither the variant's mistake nor one that excludes it."""
     return _is_allowed([*mistakes, variant])
 
 
 def _is_allowed(variants: Sequence[MistakeVariant]) -> bool:
-    """Return True if the variants are of different mistakes, and not too many for one set."""
-    return len(variants) <= _MAX_MISTAKES and len(ids_of(variants)) == len(variants)
+    """Return True if the variants are of different mistakes that exclude no other, and not too many for one set."""
+    are_different = len(variants) <= _MAX_MISTAKES and len(ids_of(variants)) == len(variants)
+    return are_different and not any(starmap(exclude_each_other, combinations(variants, 2)))
 
 
 class BeamSearch:

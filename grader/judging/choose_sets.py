@@ -260,14 +260,13 @@ class SetChooser:
         Twins are tested on explained scenarios only, to save plays. So a twin may change a scenario in which the
         learner is right.
         """
-        ids = ids_of(mistakes)
         for variant in self._oracle.in_toml_order(mistakes):
             rest = mistakes - {variant}
             acts_in = [scenario for scenario in explained if self._oracle.acts_in(variant, scenario)]
             alike_counts = {
                 other: self._alike_count(other, variant, acts_in)
                 for other in self._representatives
-                if other.mistake.id not in ids
+                if other.mistake.id != variant.mistake.id and may_add(other, rest)
             }
             for other in sorted(alike_counts, key=lambda other: -alike_counts[other]):
                 twin = rest | {other}
@@ -286,7 +285,6 @@ class SetChooser:
         it changes only what a second forward pass leaves in the model. A backward pass through a second forward pass
         leaves the same there, so the search names that.
         """
-        ids = ids_of(mistakes)
         for variant in self._oracle.in_toml_order(mistakes):
             rest = mistakes - {variant}
             if not rest:
@@ -295,9 +293,9 @@ class SetChooser:
                 scenario for scenario in explained if not self._oracle.whole_set_agrees(rest, scenario)
             ]
             for other in self._unlikely:
-                if other.mistake.id in ids or not all(
-                    self._oracle.acts_in(other, scenario) for scenario in explained_by_variant
-                ):
+                if other.mistake.id == variant.mistake.id or not may_add(other, rest):
+                    continue
+                if not all(self._oracle.acts_in(other, scenario) for scenario in explained_by_variant):
                     continue
                 twin = rest | {other}
                 scenarios = (*explained_by_variant, *explained, *self._right)

@@ -61,6 +61,13 @@ def ids_of(combination: Iterable[MistakeVariant]) -> frozenset[str]:
     return frozenset(variant.mistake.id for variant in combination)
 
 
+def exclude_each_other(one: MistakeVariant, other: MistakeVariant) -> bool:
+    """Return True if no code makes both (`Mistake.excludes`); in different copies of it, each may be made."""
+    in_different_copies = 0 not in (one.copy, other.copy) and one.copy != other.copy
+    excluded = other.mistake.id in one.mistake.excludes or one.mistake.id in other.mistake.excludes
+    return excluded and not in_different_copies
+
+
 def variants_of(exercise: Exercise) -> list[MistakeVariant]:
     """Return every variant of every known mistake, in the order of the exercise's TOML."""
     in_one_copy = exercise.cases.mistakes if exercise.cases else ()

@@ -196,6 +196,7 @@ def test_a_course_is_what_its_files_say(root: Path) -> None:
         ('id = "subtracts"', 'id = "Sub tracts"', ["'Sub tracts'", "id의 값"]),
         ('id = "subtracts"\n', "", ["첫 번째", "빠진", "id"]),
         ('id = "subtracts"', 'id = "first-only"', ["실수나 퍼진 코드의 id가 겹쳐요", "first-only"]),
+        ('id = "subtracts"', 'id = "subtracts"\nexcludes = ["adds"]', ["'subtracts'의 excludes", "adds"]),
         ("points = 1", 'points = "one"', ["'small'", "points의 값", "'one'", "0보다 큰 수"]),
         ("points = 1", "points = 0", ["'small'", "points의 값"]),
         ("points = 1", 'points = 1\nscenarios = ["ones"]', ["'small'", "키예요: scenarios.", "points"]),

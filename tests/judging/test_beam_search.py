@@ -1,12 +1,14 @@
 """Growing sets by two mistakes, with an oracle that says at once which set gives the learner's run."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
-from grader.judging.beam_search import BeamSearch
+from grader.judging.beam_search import BeamSearch, may_add
 from grader.judging.edits import MistakeVariant
 from tests.judging.examined import COURSE
 
@@ -77,6 +79,21 @@ def test_a_pair_that_is_not_allowed_does_not_rule_out_the_next_of_the_same_behav
     """The first of each behaviour are two variants of one mistake."""
     behaviours = {"sgd": {FIRST: 1, PARTNER: 1, SECOND: 2}}
     assert {PARTNER, SECOND} in found(behaviours, {"sgd": {PARTNER, SECOND}})
+
+
+@pytest.mark.parametrize("named_in", [PARTNER, IDLE])
+def test_two_that_exclude_each_other_are_not_in_one_set(named_in: MistakeVariant) -> None:
+    """One entry names the other, whichever it is; in different copies of the code both may be made."""
+    pair = {PARTNER, IDLE}
+    (other,) = pair - {named_in}
+    excluding = replace(
+        named_in, mistake=msgspec.structs.replace(named_in.mistake, excludes=(other.mistake.id,))
+    )
+    assert may_add(named_in, frozenset({other}))
+    assert not may_add(excluding, frozenset({other}))
+    assert not may_add(other, frozenset({excluding}))
+    assert may_add(replace(excluding, copy=1), frozenset({replace(other, copy=2)}))
+    assert not may_add(replace(excluding, copy=1), frozenset({other}))
 
 
 def test_scenarios_in_which_no_pair_exists_leave_the_pairs_of_others() -> None:

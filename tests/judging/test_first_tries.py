@@ -113,6 +113,18 @@ def test_each_program_says_what_it_is() -> None:
         assert {i for i in ids if not i.startswith("unlisted")} <= known, sample
 
 
+def test_no_program_makes_two_mistakes_that_exclude_each_other() -> None:
+    """What `excludes` says of two mistakes is held against every program that says itself which it makes."""
+    wrong = [
+        (str(sample), one.id, other)
+        for sample in TRIES
+        for one in load_course().exercise(sample.exercise).mistakes
+        for other in one.excludes
+        if {one.id, other} <= {mistake for mistake in read(sample).mistakes if "|" not in mistake}
+    ]
+    assert not wrong
+
+
 def test_first_tries_are_named_quickly() -> None:
     counts = counted(QUICK)
     assert counts["named"] >= 0.85 * counts["mistakes"], counts

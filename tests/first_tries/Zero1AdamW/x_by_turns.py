@@ -1,5 +1,5 @@
-# mistakes: fails-without-share, clears-own-only
-# lines: 14, 26
+# mistakes: deals-by-turns, fails-without-share, clears-own-only
+# lines: 13, 14, 26
 # hidden:
 import torch
 
