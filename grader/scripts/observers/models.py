@@ -66,6 +66,8 @@ class ModelObserver:
         self._setting_mode = False
         self._copying = False
         self._input: tuple[Tensor, int] | None = None
+        self._input_versions: dict[int, int] = {}
+        """By id of a part that runs: how often the input had been written into before it."""
         self._memory, self._parts_seen = InputMemory(), PartMemory()
         self._versions: dict[int, int] = {}
         """By id of a tensor whose parts were inputs: how often it had been written into."""
@@ -116,6 +118,8 @@ class ModelObserver:
         ):
             self._event.single_norms += bool(args) and isinstance(args[0], Tensor) and len(args[0]) == 1
         if not outermost:
+            if self._input is not None:
+                self._input_versions[id(module)] = self._input[0]._version
             self._part_began(module)
             born = self.birth(module)
             built = None if born is None else born[1]
@@ -172,6 +176,7 @@ class ModelObserver:
             return
         while self._running and self._running.pop() is not module:
             pass
+        self._part_ended(module)
         silent = self._silent.pop(id(module), None) if self._silent else None
         if silent is not None and isinstance(output, Tensor):
             silent.shape = tuple(output.shape)
@@ -220,6 +225,15 @@ class ModelObserver:
         if not event.input_lasts:
             self._changed = [one for one in self._changed if one() is not None]
             self._changed.append(weakref.ref(whole))
+
+    def _part_ended(self, module: nn.Module) -> None:
+        """Note the innermost layer of torch that wrote into the input of the outermost module."""
+        before = self._input_versions.pop(id(module), None)
+        if before is None or self._input is None or self._event is None or self._event.changed_by is not None:
+            return
+        own = type(module).__module__.startswith("torch.nn")
+        if own and self._input[0]._version != before and (born := self.birth(module)) is not None:
+            self._event.changed_by = born[1]
 
     def _part_began(self, module: nn.Module) -> None:
         """Note a part that runs without gradients inside a forward that has them."""

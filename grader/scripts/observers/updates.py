@@ -124,6 +124,7 @@ class UpdateObserver:
                 nodes=found.nodes,
                 forwards=tuple(sorted(set(found.forwards))),
                 divisor=graph.divisor(roots[0]) if roots else None,
+                factor=graph.factor(roots[0]) if roots else None,
                 spread=graph.spread_difference(roots[0]) if roots else None,
                 flat_terms=graph.flat_terms(roots[0]) if roots else 0,
                 summed=graph.summed_shape(roots[0]) if roots else (),
@@ -244,8 +245,16 @@ class UpdateObserver:
 
     def gradient_taken(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
         """Note a call of `torch.autograd.grad`."""
-        if not self._watch.busy and not self._watch.in_backward:
-            self._watch.add(GradientTaken(create_graph=bool(kwargs.get("create_graph"))))
+        watch = self._watch
+        if not watch.busy and not watch.in_backward:
+            given = args[1] if len(args) > 1 else kwargs.get("inputs", ())
+            known = map(watch.parameters.find, given if isinstance(given, list | tuple) else [given])
+            watch.add(
+                GradientTaken(
+                    create_graph=bool(kwargs.get("create_graph")),
+                    parameters=frozenset(one for one in known if one is not None),
+                )
+            )
         return original(*args, **kwargs)
 
     # ---- optimizers --------------------------------------------------------------------------
@@ -400,11 +409,21 @@ class UpdateObserver:
                     method="norm" if "norm" in original.name else "value",
                     parameters=numbers,
                     updated=not self._stepped and any(map(self._differs, numbers)),
+                    in_time=self._is_before_update(),
                     limit=float(limit or 0.0),
                     norm=norm.detach().clone() if isinstance(norm, Tensor) else None,
                 )
             )
         return norm
+
+    def _is_before_update(self) -> bool:
+        """Return True if a step is running that has not changed its parameters yet."""
+        watch = self._watch
+        if not watch.in_steps:
+            return False
+        steps = (one for one in reversed(watch.facts.events) if isinstance(one, Stepped))
+        running = next((one for one in steps if one.optimizer == watch.in_steps[-1]), None)
+        return running is not None and running.weights == self._weights(running.optimizer)
 
     def scaler_built(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
         """Note where a GradScaler is constructed."""

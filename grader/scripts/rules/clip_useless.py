@@ -101,6 +101,7 @@ def _too_early(facts: Facts, step: Stepped, since: int) -> Clipped | None:
         for one in facts.of(Clipped)
         if since < one.serial < step.serial
         and isfinite(one.limit)
+        and not one.in_time
         and one.parameters & facts.optimizers[step.optimizer].parameters
     ]
     if not clips or clips[-1].serial > newest.serial:
