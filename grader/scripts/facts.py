@@ -98,6 +98,17 @@ class ForwardRan(Event):
 
 
 @dataclass(kw_only=True, slots=True)
+class DroppedInEval(Event):
+    """A model in eval mode dropped entries by a function of torch, such as `F.dropout`; the first ones of a line."""
+
+    forward: int
+    """Serial of the outermost forward."""
+    name: str
+    told: bool
+    """It was given `training`, and not by default."""
+
+
+@dataclass(kw_only=True, slots=True)
 class LossComputed(Event):
     """A loss function of torch.nn.functional was called."""
 
@@ -445,6 +456,15 @@ class CopyUpdated(Event):
     module: int
     kept: float
     taken: float
+
+
+@dataclass(kw_only=True, slots=True)
+class CopyEvaluated(Event):
+    """A copy of a module ran in eval mode after a step and before the next backward."""
+
+    module: int
+    moved: bool
+    """It had moved since that step."""
 
 
 @dataclass(kw_only=True, slots=True)

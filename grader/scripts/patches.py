@@ -62,6 +62,7 @@ _SCHEDULERS = (
     *("LRScheduler", "ReduceLROnPlateau", "SequentialLR", "ChainedScheduler"),
     *("CosineAnnealingWarmRestarts",),
 )
+_DROPPING = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")
 _HOOKS = ("forward_hook", "forward_pre_hook", "full_backward_hook", "full_backward_pre_hook")
 _SCALER = ("scale", "unscale_", "step", "update")
 
@@ -80,6 +81,7 @@ TABLE: tuple[tuple[str, str, str], ...] = (
     ("torch.nn:Module", "load_state_dict", "state_loaded"),
     ("torch.nn.utils", "clip_grad_norm_", "clipped"),
     ("torch.nn.utils", "clip_grad_value_", "clipped"),
+    ("torch.nn.utils", "clip_grads_with_norm_", "clipped"),
     ("torch.nn.utils.clip_grad", "clip_grad_norm_", "clipped"),
     ("torch.nn.utils.clip_grad", "clip_grad_value_", "clipped"),
     ("torch.amp.autocast_mode:autocast", "__enter__", "autocast_entered"),
@@ -90,6 +92,7 @@ TABLE: tuple[tuple[str, str, str], ...] = (
     ("torch.optim.lr_scheduler:LRScheduler", "state_dict", "state_taken"),
     ("torch.optim.lr_scheduler:LRScheduler", "load_state_dict", "state_loaded"),
     *(("torch.nn.functional", name, "loss_computed") for name in _LOSSES),
+    *(("torch.nn.functional", name, "dropped") for name in _DROPPING),
     ("torch.nn.functional", "kl_div", "divergence_computed"),
     ("torch.nn.functional", "scaled_dot_product_attention", "attended"),
     *(("torch", name, "squashed") for name in _SQUASHING),

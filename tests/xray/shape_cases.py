@@ -104,8 +104,147 @@ for _ in range(24):
         optimizer.step()
         optimizer.zero_grad()
 """
+_SCALED = """from torch.nn.utils import clip_grads_with_norm_, get_total_norm
+scaler = torch.amp.GradScaler("cpu", init_scale=64.0)
+for _ in range(6):
+    optimizer.zero_grad()
+    with torch.autocast("cpu", dtype=torch.float16):
+        out = model(x)
+    scaler.scale(F.cross_entropy(out.float(), y)).backward()
+    UNSCALE
+    norm = get_total_norm([p.grad for p in model.parameters()])
+    clip_grads_with_norm_(model.parameters(), 0.1, norm)  # BUG
+    scaler.step(optimizer)
+    scaler.update()
+"""
+_GUARDS = """nets = {"one": model, "two": nn.Linear(6, 2)}
+optimizers = {name: torch.optim.SGD(net.parameters(), lr=0.1) for name, net in nets.items()}
+guards = {}
+for name, net in nets.items():
+    guards[name] = lambda GIVEN: nn.utils.clip_grad_norm_(net.parameters(), 0.1)  # BUG
+for _ in range(8):
+    for name in nets:
+        optimizers[name].zero_grad()
+        F.cross_entropy(nets[name](x), y).backward()
+        guards[name]()
+        optimizers[name].step()
+"""
+_GROUPS = """decayed = [p for p in model.parameters() if p.ndim == 2]
+rest = [p for p in model.parameters() if p.ndim == 1]
+optimizer = torch.optim.AdamW([{"params": decayed}, {"params": rest, "weight_decay": 0.0}], lr=1e-2)
+for _ in range(6):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    nn.utils.clip_grad_norm_(optimizer.param_groups[0]["params"], 0.1)  # BUG
+    REST
+    optimizer.step()
+"""
+_DROPPING = """class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(6, 16), nn.Linear(16, 2)
+    def forward(self, x):
+        return self.b(F.dropout(self.a(x).relu(), 0.2))  # BUG
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for epoch in range(3):
+    net.train()
+    for part in range(4):
+        optimizer.zero_grad()
+        F.cross_entropy(net(x[part::4]), y[part::4]).backward()
+        optimizer.step()
+    net.eval()
+    with torch.no_grad():
+        EVALUATE
+"""
+_AVERAGED = """import copy
+class Ema:
+    def __init__(self, net):
+        self.net, self.copy = net, copy.deepcopy(net).requires_grad_(False)
+    @torch.no_grad()
+    def update(self):
+        torch._foreach_lerp_(list(self.copy.parameters()), list(self.net.parameters()), 0.2)
+ema = Ema(model)
+def averaged(fn):
+    def inner(*given):
+        BODY
+    return inner
+@averaged
+def step(part):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x[part::4]), y[part::4]).backward()
+    optimizer.step()
+for epoch in range(5):
+    model.train()
+    for part in range(4):
+        step(part)
+    ema.copy.eval()
+    with torch.no_grad():
+        ema.copy(x)
+"""
+_CENTRES = """class Centre:
+    def __init__(self):
+        self.mean = torch.zeros(2)
+    def follow(self, z):
+        moved = 0.9 * self.mean + (1 - 0.9) * z.mean(0)  # BUG
+        self.mean = torch.where(torch.tensor(True), moved, self.mean)
+centre = Centre()
+for _ in range(12):
+    z = model(x)
+    optimizer.zero_grad()
+    F.cross_entropy(z - centre.mean.detach(), y).backward()
+    optimizer.step()
+    centre.follow(GIVEN)
+"""
+_CALLBACK = """class Accuracy:
+    def on_epoch_start(self):
+        self.hits, self.seen = 0, 0
+    def on_batch(self, logits, gold):
+        good = logits.argmax(1).eq(gold)
+        KEEP  # BUG
+    def on_epoch_end(self):
+        return self.hits / self.seen
+accuracy = Accuracy()
+for epoch in range(3):
+    model.train()
+    for part in x[:32].split(16):
+        optimizer.zero_grad()
+        F.cross_entropy(model(part), y[:16]).backward()
+        optimizer.step()
+    model.eval()
+    accuracy.on_epoch_start()
+    with torch.no_grad():
+        for part, gold in zip(x[32:].split(12), y[32:].split(12)):
+            accuracy.on_batch(model(part), gold)
+    print(accuracy.on_epoch_end())
+"""
 
 SHAPE_CASES = [
+    ("clip-before-unscale", _SCALED.replace("UNSCALE", "pass"), _SCALED.replace("UNSCALE", "scaler.unscale_(optimizer)")),
+    ("clip-wrong-params", _GUARDS.replace("GIVEN", ""), _GUARDS.replace("GIVEN", "net=net")),
+    (
+        "clip-wrong-params",
+        _GROUPS.replace("REST", "pass"),
+        # Each group has a limit of its own.
+        _GROUPS.replace("REST", "nn.utils.clip_grad_norm_(rest, 0.5)"),
+    ),
+    (
+        "eval-in-train-mode",
+        _DROPPING.replace("EVALUATE", "net(x + 1)"),
+        # Samples of dropout, on purpose.
+        _DROPPING.replace("EVALUATE", "torch.stack([net(x + 1) for _ in range(4)]).mean(0)"),
+    ),
+    (
+        "ema-before-step",
+        _AVERAGED.replace("BODY", "ema.update()  # BUG\n        return fn(*given)"),
+        _AVERAGED.replace("BODY", "fn(*given)\n        ema.update()"),
+    ),
+    ("ema-keeps-graph", _CENTRES.replace("GIVEN", "z"), _CENTRES.replace("GIVEN", "z.detach()")),
+    (
+        "acc-last-batch",
+        _CALLBACK.replace("KEEP", "self.hits, self.seen = good.sum().item(), good.numel()"),
+        _CALLBACK.replace("KEEP", "self.hits, self.seen = self.hits + good.sum().item(), self.seen + good.numel()"),
+    ),
     ("clip-after-step", _HOOKED.replace("WHEN", "post"), _HOOKED.replace("WHEN", "pre")),
     (
         "detached-forward",

@@ -23,19 +23,11 @@ RIGHT = [SCRIPTS / entry["file"] for entry in INDEX if not entry["bugs"]] + [
     twin for entry in WRONG if (twin := SCRIPTS / "fixed" / entry["file"]).is_file()
 ]
 NOT_FOUND: dict[tuple[str, str], str] = {
-    ("callbacks_blobs.py", "acc-last-batch"): "not looked into yet",
     ("dataclass_loader.py", "augment-in-val"): "not looked into yet",
     ("bf16_trainer.py", "ckpt-wrong-direction"): "not looked into yet",
     ("grad_bank.py", "accum-leftover-dropped"): "gradients that the script gathers itself are not followed",
     ("soup.py", "ckpt-wrong-direction"): "not looked into yet",
-    ("half_clip.py", "clip-before-unscale"): "not looked into yet",
-    ("actor_critic_6.py", "clip-wrong-params"): "not looked into yet",
     ("virtual_workers.py", "ddp-sum-not-mean"): "not looked into yet",
-    ("ema_decorator.py", "ema-before-step"): "not looked into yet",
-    ("prototypes.py", "ema-keeps-graph"): "not looked into yet",
-    ("always_dropping.py", "eval-in-train-mode"): "not looked into yet",
-    ("players.py", "ema-keeps-graph"): "not looked into yet",
-    ("mini_gpt_6.py", "clip-wrong-params"): "not looked into yet",
     ("hf_trainer_intent.py", "softmax-before-ce"): "told at the softmax, three lines above the loss",
     ("accum_trainer.py", "never-back-to-train-mode"): "told where training goes on, 21 lines above",
     ("fraud_oversample.py", "oversample-before-split"): "the rows are no batches of a loader",

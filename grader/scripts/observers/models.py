@@ -14,6 +14,7 @@ from grader.scripts.batch_hashes import is_continuous, row_hashes
 from grader.scripts.batch_parts import first_tensor, is_readable
 from grader.scripts.facts import (
     Detached,
+    DroppedInEval,
     ForwardRan,
     LossComputed,
     ModeSet,
@@ -73,6 +74,7 @@ class ModelObserver:
         """By id of a tensor whose parts were inputs: how often it had been written into."""
         self._changed: list[weakref.ref[Tensor]] = []
         self._cuts: Counter[Place | None] = Counter()
+        self._drops: Counter[Place | None] = Counter()
         self._without: Counter[int] = Counter()
         self._silent: dict[int, PartWithoutGrad] = {}
         """By id of a part that runs without gradients: its event."""
@@ -411,6 +413,25 @@ class ModelObserver:
         if self._late[place] > _LOOKED_AT:
             return original(*args, **kwargs)
         return self.loss_computed(original, args, kwargs)
+
+    def dropped(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Note dropout that a module of the script applies in eval mode."""
+        watch = self._watch
+        done = original(*args, **kwargs)
+        event, running = self._event, self._running
+        if watch.busy or event is None or event.training or event.grad or not running:
+            return done
+        if type(running[-1]).__module__.startswith("torch."):
+            return done  # a layer of torch knows its own mode
+        told = len(args) > 2 or "training" in kwargs
+        on = args[2] if len(args) > 2 else kwargs.get("training", True)
+        rate = args[1] if len(args) > 1 else kwargs.get("p", 0.5)
+        if on and rate:
+            place = own_place()
+            self._drops[place] += 1
+            if self._drops[place] <= _OFTEN:
+                watch.add(DroppedInEval(forward=event.serial, name=original.name, told=told), place)
+        return done
 
     def _loss_module_place(self) -> Place | None:
         if not self._running or type(self._running[-1]).__module__ != "torch.nn.modules.loss":

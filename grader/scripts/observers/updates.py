@@ -399,7 +399,10 @@ class UpdateObserver:
             args, kwargs = (
                 ((parameters, *args[1:]), kwargs) if args else (args, {**kwargs, names[0]: parameters})
             )
-        norm = original(*args, **kwargs)
+        done = original(*args, **kwargs)
+        # One that was measured before is given.
+        given_norm = args[2] if len(args) > 2 else kwargs.get("total_norm")
+        norm = given_norm if done is None else done
         with watch.working():
             given = [parameters] if isinstance(parameters, Tensor) else parameters
             numbers = frozenset(map(watch.parameter, given))
@@ -414,7 +417,7 @@ class UpdateObserver:
                     norm=norm.detach().clone() if isinstance(norm, Tensor) else None,
                 )
             )
-        return norm
+        return done
 
     def _is_before_update(self) -> bool:
         """Return True if a step is running that has not changed its parameters yet."""
