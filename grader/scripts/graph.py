@@ -183,9 +183,7 @@ def factor(root: Tensor) -> float | None:
     if node is None or operation(node) != "Mul":
         return None
     sides = [getattr(node, name, None) for name in ("_saved_other", "_saved_self")]
-    flat = [
-        one for one in sides if isinstance(one, Tensor) and one.numel() == 1 and not one.requires_grad
-    ]
+    flat = [one for one in sides if isinstance(one, Tensor) and one.numel() == 1 and not one.requires_grad]
     return float(flat[0]) if flat else None
 
 

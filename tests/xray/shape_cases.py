@@ -8,19 +8,22 @@ for _ in range(6):
     F.cross_entropy(model(x), y).backward()
     optimizer.step()
 """
-_PLAYERS = """judge = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1))
-judge_optimizer = torch.optim.SGD(judge.parameters(), lr=0.1)
-def descend(opt, loss):
-    own = [p for group in opt.param_groups for p in group["params"]]
-    for p, grad in zip(own, torch.autograd.grad(loss, own, allow_unused=True)):
-        p.grad = grad
-    opt.step()
+_TAKEN = """class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(6, 8), nn.Linear(8, 2)
+    def forward(self, x):
+        self.kept = self.a(x).tanh()
+        return self.b(self.kept.detach())  # BUG
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+own = list(net.a.parameters())
 for _ in range(6):
-    made = model(x)
-    # Something is back-propagated, too, so that `backward()` is seen.
-    F.softplus(judge(made.detach())).mean().backward()  # BUG
-    descend(judge_optimizer, F.softplus(-judge(x[:, :2])).mean() + F.softplus(judge(made.detach())).mean())
-    LAST
+    optimizer.zero_grad()
+    F.cross_entropy(net(x), y).backward()
+    for p, grad in GRADIENTS:
+        p.grad = grad
+    optimizer.step()
 """
 _HALF = """deep = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 2))
 optimizer = torch.optim.SGD(deep.parameters(), lr=0.1)
@@ -218,9 +221,45 @@ for epoch in range(3):
             accuracy.on_batch(model(part), gold)
     print(accuracy.on_epoch_end())
 """
+_HISTORY = """import copy, operator
+history = []
+def score():
+    with torch.no_grad():
+        return F.cross_entropy(model(x), y).item()
+for _ in range(6):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+    history.append({"score": score(), "state": copy.deepcopy(model.state_dict())})
+ranked = sorted(history, key=operator.itemgetter("score")TURN)  # BUG
+top = ranked[0]
+model.load_state_dict(top["state"])
+"""
+_HEAP = """import heapq
+pool = []
+def taste(val_loss, step):
+    weights = {k: v.clone() for k, v in model.state_dict().items()}
+    item = (SIGNval_loss, step, weights)  # BUG
+    if len(pool) < 2:
+        heapq.heappush(pool, item)
+    else:
+        heapq.heappushpop(pool, item)
+for step in range(8):
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+    taste(loss.item(), step)
+"""
 
 SHAPE_CASES = [
-    ("clip-before-unscale", _SCALED.replace("UNSCALE", "pass"), _SCALED.replace("UNSCALE", "scaler.unscale_(optimizer)")),
+    ("ckpt-wrong-direction", _HISTORY.replace("TURN", ", reverse=True"), _HISTORY.replace("TURN", "")),
+    ("ckpt-wrong-direction", _HEAP.replace("SIGN", ""), _HEAP.replace("SIGN", "-")),
+    (
+        "clip-before-unscale",
+        _SCALED.replace("UNSCALE", "pass"),
+        _SCALED.replace("UNSCALE", "scaler.unscale_(optimizer)"),
+    ),
     ("clip-wrong-params", _GUARDS.replace("GIVEN", ""), _GUARDS.replace("GIVEN", "net=net")),
     (
         "clip-wrong-params",
@@ -243,13 +282,16 @@ SHAPE_CASES = [
     (
         "acc-last-batch",
         _CALLBACK.replace("KEEP", "self.hits, self.seen = good.sum().item(), good.numel()"),
-        _CALLBACK.replace("KEEP", "self.hits, self.seen = self.hits + good.sum().item(), self.seen + good.numel()"),
+        _CALLBACK.replace(
+            "KEEP", "self.hits, self.seen = self.hits + good.sum().item(), self.seen + good.numel()"
+        ),
     ),
     ("clip-after-step", _HOOKED.replace("WHEN", "post"), _HOOKED.replace("WHEN", "pre")),
     (
         "detached-forward",
-        _PLAYERS.replace("LAST", "optimizer.step()"),
-        _PLAYERS.replace("LAST", "descend(optimizer, F.softplus(-judge(made)).mean())"),
+        _TAKEN.replace("GRADIENTS", "()"),
+        # Gradients that `torch.autograd.grad` takes are gradients.
+        _TAKEN.replace("GRADIENTS", "zip(own, torch.autograd.grad(net.kept.square().mean(), own))"),
     ),
     (
         "fp16-no-scaler",

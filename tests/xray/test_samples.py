@@ -24,9 +24,7 @@ RIGHT = [SCRIPTS / entry["file"] for entry in INDEX if not entry["bugs"]] + [
 ]
 NOT_FOUND: dict[tuple[str, str], str] = {
     ("dataclass_loader.py", "augment-in-val"): "not looked into yet",
-    ("bf16_trainer.py", "ckpt-wrong-direction"): "not looked into yet",
     ("grad_bank.py", "accum-leftover-dropped"): "gradients that the script gathers itself are not followed",
-    ("soup.py", "ckpt-wrong-direction"): "not looked into yet",
     ("virtual_workers.py", "ddp-sum-not-mean"): "not looked into yet",
     ("hf_trainer_intent.py", "softmax-before-ce"): "told at the softmax, three lines above the loss",
     ("accum_trainer.py", "never-back-to-train-mode"): "told where training goes on, 21 lines above",

@@ -96,7 +96,9 @@ def function_called(file: str, call: ast.Call) -> ast.FunctionDef | None:
         for one in nodes(file, ast.Assign)
         if isinstance(one, ast.Assign) and any(_last_name(target) == name for target in one.targets)
     }
-    found = [one for one in nodes(file, ast.FunctionDef) if isinstance(one, ast.FunctionDef) and one.name == name]
+    found = [
+        one for one in nodes(file, ast.FunctionDef) if isinstance(one, ast.FunctionDef) and one.name == name
+    ]
     found += [
         one
         for owner in nodes(file, ast.ClassDef)

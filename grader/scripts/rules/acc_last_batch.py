@@ -8,7 +8,19 @@ from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
 
-_ENDING = {"epoch", "end", "compute", "result", "results", "value", "summary", "average", "report", "finish", "final"}
+_ENDING = {
+    "epoch",
+    "end",
+    "compute",
+    "result",
+    "results",
+    "value",
+    "summary",
+    "average",
+    "report",
+    "finish",
+    "final",
+}
 _COUNTERS = {"range", "trange", "count"}
 _GATHERING = ("append", "extend", "add_", "update", "cat", "concatenate")
 
@@ -116,7 +128,11 @@ def _sets(function: ast.AST) -> Iterator[tuple[ast.stmt, str, ast.expr]]:
             continue
         target, value = one.targets[0], one.value
         pairs = [(target, value)]
-        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        if (
+            isinstance(target, ast.Tuple)
+            and isinstance(value, ast.Tuple)
+            and len(target.elts) == len(value.elts)
+        ):
             pairs = list(zip(target.elts, value.elts, strict=True))
         for left, right in pairs:
             if isinstance(left, ast.Attribute) and ast.unparse(left.value) == "self":
