@@ -98,17 +98,6 @@ class ForwardRan(Event):
 
 
 @dataclass(kw_only=True, slots=True)
-class DroppedInEval(Event):
-    """A model in eval mode dropped entries by a function of torch, such as `F.dropout`; the first ones of a line."""
-
-    forward: int
-    """Serial of the outermost forward."""
-    name: str
-    told: bool
-    """It was given `training`, and not by default."""
-
-
-@dataclass(kw_only=True, slots=True)
 class LossComputed(Event):
     """A loss function of torch.nn.functional was called."""
 
@@ -447,41 +436,6 @@ class NumberRead(Event):
     of_loss: bool
     loss: int | None = None
     """Serial of the loss whose value it is."""
-
-
-@dataclass(kw_only=True, slots=True)
-class CopyUpdated(Event):
-    """Between a step and the next backward a copy of a module was set to `kept` of itself and `taken` of its source."""
-
-    module: int
-    kept: float
-    taken: float
-
-
-@dataclass(kw_only=True, slots=True)
-class CopyEvaluated(Event):
-    """A copy of a module ran in eval mode after a step and before the next backward."""
-
-    module: int
-    moved: bool
-    """It had moved since that step."""
-
-
-@dataclass(kw_only=True, slots=True)
-class CopyUpdatedEarly(Event):
-    """While an optimizer stepped, a copy of a module was mixed with the weights that its source had before the step."""
-
-    optimizer: int
-    module: int
-
-
-@dataclass(kw_only=True, slots=True)
-class ModuleCopied(Event):
-    """`copy.deepcopy` copied a module."""
-
-    source: int
-    frozen: frozenset[int] = frozenset()
-    """Parameters of the copy that were frozen from its beginning."""
 
 
 _E = TypeVar("_E", bound=Event)

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.scripts.facts import CopyEvaluated, CopyUpdated, CopyUpdatedEarly
+from grader.scripts.copy_events import CopyEvaluated, CopyUpdated, CopyUpdatedEarly
 from grader.scripts.places import own_place
 from grader.scripts.watch import Watch
 
@@ -46,7 +46,7 @@ class CopyObserver:
                 self._watch.facts.modules[number].copy_ran = own_place()
 
     def evaluates(self, module: nn.Module, number: int) -> None:
-        """Note an evaluation of a copy, and count those of a moved one that still has the statistics of its beginning, unlike its source."""
+        """Note an evaluation of a copy; count those of a moved one with the statistics of its beginning."""
         first = self._statistics.get(number)
         if first is None or module.training:
             return

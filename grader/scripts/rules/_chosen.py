@@ -42,7 +42,7 @@ def _keyed(call: ast.Call) -> tuple[ast.expr, bool] | None:
     key, turn = given.get("key"), given.get("reverse")
     if turn is not None and not isinstance(turn, ast.Constant):
         return None
-    turned = turn is not None and bool(turn.value)  # type: ignore[attr-defined]
+    turned = turn is not None and bool(turn.value)
     if isinstance(key, ast.Lambda):
         key = key.body
     if isinstance(key, ast.UnaryOp) and isinstance(key.op, ast.USub):
@@ -59,9 +59,9 @@ def _ordered(scope: ast.AST) -> Iterator[Choice]:
         for name in _reading.bound(one)
     }
     for node in ast.walk(scope):
-        if isinstance(node, ast.Call) and _reading.called(node) in ("min", "max"):
-            if len(node.args) == 1 and (keyed := _keyed(node)) is not None:
-                yield Choice(node, keyed[0], (_reading.called(node) == "max") != keyed[1])
+        extreme = _reading.called(node) in ("min", "max")
+        if extreme and isinstance(node, ast.Call) and len(node.args) == 1 and (keyed := _keyed(node)):
+            yield Choice(node, keyed[0], (_reading.called(node) == "max") != keyed[1])
         if not isinstance(node, ast.Subscript):
             continue
         place = ast.unparse(node.slice)

@@ -9,7 +9,8 @@ from grader.scripts.averaging import (
     called_averagings,
     hooked_before_step,
 )
-from grader.scripts.facts import BackwardRan, CopyEvaluated, CopyUpdatedEarly, Facts, GraphKept, Stepped
+from grader.scripts.copy_events import CopyEvaluated, CopyUpdatedEarly
+from grader.scripts.facts import BackwardRan, Facts, GraphKept, Stepped
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.rules.moving_average import averages
 
@@ -85,8 +86,8 @@ def _lagging(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             place=calls[0] if len(calls) == 1 else seen[-1].place,
             sentence=Said(
-                "가중치의 이동 평균을 `step()` 다음이 아니라 다음 `step()`을 하기 전에야 갱신해요. 평가할 때 평균에는 늘 "
-                "가장 새 가중치가 빠져 있어요.",
+                "가중치의 이동 평균을 `step()` 다음이 아니라 다음 `step()`을 하기 전에야 갱신해요. 평가할 때 평균에는 "
+                "늘 가장 새 가중치가 빠져 있어요.",
                 "The average of the weights is updated only before the next step, not after the last one: whenever it "
                 "is evaluated it lacks the newest weights.",
             ),

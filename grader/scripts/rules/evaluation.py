@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from grader.scripts.facts import (
     BackwardRan,
     BatchLoaded,
-    DroppedInEval,
     Facts,
     ForwardRan,
     GradientTaken,
@@ -16,6 +15,7 @@ from grader.scripts.facts import (
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
+from grader.scripts.states import DroppedInEval
 from grader.scripts.things import ModuleFacts
 
 _FEWEST = 3
