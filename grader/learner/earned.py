@@ -142,7 +142,11 @@ def pass_notes(course: Course, exercise: Exercise, learner: Progress, gain: Gain
             if so_far.tries == 1
             else f"첫 확인부터 {_time(so_far.minutes)}, 확인 {so_far.tries}번 만에 통과"
         )
-    return PassNotes(standing_, time, gain.lines, onward)
+    told = (*gain.lines, AFTER_ANSWER) if gain.first and so_far.with_answer else gain.lines
+    return PassNotes(standing_, time, told, onward)
+
+
+AFTER_ANSWER = "정답을 보고 고친 실수는 클리닉이나 드릴에서 다시 해내면 「넘어선 실수」가 돼요."
 
 
 def describe(following: NextExercise) -> str:

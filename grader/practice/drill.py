@@ -19,6 +19,7 @@ from grader.judging.solution import exercise_source, task_text
 from grader.observe.wording import with_particle
 from grader.practice.best_times import Best, BestTimes
 from grader.practice.typed_body import as_body
+from grader.report.hold_back import without_repair
 from grader.submission.practice_files import marked, unmarked
 
 FIRST = "train_step"
@@ -94,6 +95,11 @@ def judged(
             return None
         feedbacks = own.check((exercise,), meanwhile=meanwhile) if own.source(exercise.name) else ()
     return next(iter(feedbacks), None)
+
+
+def after_first_miss(feedback: Feedback) -> Feedback:
+    """Return what the first wrong answer is told: its symptom alone, so that the line may still be remembered."""
+    return without_repair(feedback)
 
 
 def time_in_words(seconds: float) -> str:

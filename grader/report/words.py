@@ -490,7 +490,10 @@ def location(feedback: Feedback) -> str:
     if feedback.status == "passed":
         return ""
     file = one_line(short(feedback.file)) if feedback.file else ""
-    return " · ".join(filter(None, (file, place(feedback))))
+    where = place(feedback)
+    if where and feedback.cell is None and file.endswith(".ipynb"):  # the exercise's own cell
+        where = f"{feedback.exercise} 셀의 {where}"
+    return " · ".join(filter(None, (file, where)))
 
 
 def place(feedback: Feedback) -> str:

@@ -127,3 +127,12 @@ def test_a_forged_number_shows_nothing(number: object) -> None:
     named("a")
     Progress.load().record([happened("hint", NAME, number=number, mistake="a")])
     assert left() == len(STEP_NAMES) + 1
+
+
+def test_the_answer_is_recorded_as_such() -> None:
+    """Progress tells a pass after it from others."""
+    while "정답을 볼까요" not in ask().text:
+        assert not Progress.load().history.exercise(EXERCISE.name).answer_seen
+    assert not Progress.load().history.exercise(EXERCISE.name).answer_seen
+    ask(answer=True)
+    assert Progress.load().history.exercise(EXERCISE.name).with_answer
