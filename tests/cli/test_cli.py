@@ -334,7 +334,7 @@ def test_a_journal_that_is_none_is_refused(ended: Ended, tmp_path: Path, line: s
         (["grade", "x", "--seed", "셋"], "값이 맞지 않아요: --seed"),
         (["grade", "x", "--seed"], "받은 명령: grader grade x --seed"),
         (["hint"], "어느 연습 문제의 힌트인지 적어 주세요."),
-        (["watch"], "예: hanstep/01_five_line_step/1_five_lines.ipynb"),
+        (["check"], "예: hanstep/01_five_line_step/1_five_lines.ipynb"),
         (["hint", "a", "b"], "인자가 너무 많거나 모자라요"),
     ],
 )
