@@ -8,6 +8,7 @@ import tempfile
 import textwrap
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 from grader.base.errors import CommandError, NothingToCheck
@@ -99,7 +100,15 @@ def judged(
 
 def after_first_miss(feedback: Feedback) -> Feedback:
     """Return what the first wrong answer is told: its symptom alone, so that the line may still be remembered."""
-    return without_repair(feedback)
+    held = without_repair(feedback)
+    if held is feedback or feedback.error is not None:  # nothing is named, or the exception has its own line
+        return held
+    mistakes = tuple(
+        replace(named, line=None, cell=None, source_line=None, before=False, after=False)
+        for named in held.diagnosis.mistakes
+    )
+    diagnosis = replace(held.diagnosis, mistakes=mistakes)
+    return replace(held, line=None, cell=None, source_line=None, lines_above=0, diagnosis=diagnosis)
 
 
 def time_in_words(seconds: float) -> str:
