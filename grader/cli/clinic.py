@@ -103,7 +103,9 @@ def _go_through(visit: "Visit", folder: Path) -> bool:
         if answered is None or answered == "q":
             say("여기까지 할게요. 이 코드는 푼 것으로 세지 않았어요. 오늘 다시 열면 이 코드에서 이어져요.")
             return False
-        line = int(answered) if visit.can_be_pointed_at and answered.isascii() and answered.isdigit() else None
+        line = (
+            int(answered) if visit.can_be_pointed_at and answered.isascii() and answered.isdigit() else None
+        )
         if answered not in keys and line is None:
             typed = f"'{one_line(answered, 20)}'"
             say(f"{with_particle(typed, '이라는/라는')} 키는 없어요.")

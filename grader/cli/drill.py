@@ -122,7 +122,10 @@ def _until_right(exercise: "Exercise", ask: Ask, *, in_file: bool) -> float:
         else:
             from grader.learner.settings import as_chosen
 
-            told, line = as_chosen(feedback, Path.cwd()), _line_to_mend(feedback, drilling.first_line(exercise))
+            told, line = (
+                as_chosen(feedback, Path.cwd()),
+                _line_to_mend(feedback, drilling.first_line(exercise)),
+            )
             if is_first_miss:
                 told = drilling.after_first_miss(told)
                 line = line if told == feedback else None

@@ -63,9 +63,7 @@ def check(
 def watch(
     file: Annotated[
         Path | None,
-        typer.Argument(
-            help="지켜볼 .ipynb 또는 .py 파일. 주지 않으면 다음에 할 노트북", show_default=False
-        ),
+        typer.Argument(help="지켜볼 .ipynb 또는 .py 파일. 주지 않으면 다음에 할 노트북", show_default=False),
     ] = None,
     own_names: OwnNames = None,
     data_dir: DataDir = None,

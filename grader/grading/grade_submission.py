@@ -166,12 +166,8 @@ def _feedback_on(
         feedback = feedback_without_trace(exercise, status, message=message, file=file)
     else:
         known_runs = cached_reference(exercise.name, run.seed, run.device)
-        code = (
-            LearnerCode.of_own_file(source, exercise.name) if run.own_file else LearnerCode.of_file(source)
-        )
-        feedback = _assess_and_repair(
-            exercise, outcome.trace, known_runs, code, attempts, hints=run.own_file
-        )
+        code = LearnerCode.of_own_file(source, exercise.name) if run.own_file else LearnerCode.of_file(source)
+        feedback = _assess_and_repair(exercise, outcome.trace, known_runs, code, attempts, hints=run.own_file)
         if note := source.note_on(feedback.error):
             feedback = replace(feedback, notes=(*feedback.notes, note))
     return replace(feedback, seconds=outcome.seconds)

@@ -6,8 +6,9 @@ to one text, so that line 7 of it may be line 3 of code cell 2. Feedback names t
 
 Whoever grades makes a `LearnerCode` and gives it to `assess.py assess`:
 
-- of a file or notebook that was handed in, `LearnerCode.of_file`, and of a learner's own, `of_own_file`. `submission/source_file.py` has read it, kept what
-  can be graded, and noted the place of each line (for a new kind of file, its cells are made in `submission/cells.py`);
+- of a file or notebook that was handed in, `LearnerCode.of_file`, and of a learner's own, `of_own_file`.
+  `submission/source_file.py` has read it, kept what can be graded, and noted the place of each line (for a new kind
+  of file, its cells are made in `submission/cells.py`);
 - of a function in a running notebook, `notebook/check.py`: the text of its cell, whose lines the learner counts as they
   are;
 - of a program that no learner wrote, as in tests: `LearnerCode(text)`.

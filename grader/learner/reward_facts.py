@@ -13,12 +13,13 @@ def facts(history: History, course: Course) -> dict[str, float]:
     Returns:
         `passed`, `passed_warmup`, `passed_bonus`: number of exercises of each kind that have ever passed.
             `passed_with_answer`, `passed_without_answer`: those of `passed` before whose first pass the answer was
-            shown, and the others. Over all kinds: `passed_without_hints` (bonus tasks have no hints and do not count);
-            without those whose answer was shown: `passed_first_try`, `most_tries` (checks until a pass). `course`, `bonus`, `lesson.01` …: percentage of their exercises that have passed.
-            `lessons_without_hints`. `predictions` (whose answer was revealed after the choice), `predictions_right`,
-            `predictions_in_a_row`. `mistakes_met`, `mistakes_mastered`: those first made before the exercise passed.
-            `clinic_mended`, `clinic_real`: mistakes and real bugs found in the clinic. `days`, `longest_streak`,
-            `minutes`. `orders.NAME`: number of orders of its calls with which the exercise has passed.
+            shown, and the others. Over all kinds: `passed_without_hints` (bonus tasks have no hints and do not
+            count); without those whose answer was shown: `passed_first_try`, `most_tries` (checks until a pass).
+            `course`, `bonus`, `lesson.01` …: percentage of their exercises that have passed. `lessons_without_hints`.
+            `predictions` (whose answer was revealed after the choice), `predictions_right`, `predictions_in_a_row`.
+            `mistakes_met`, `mistakes_mastered`: those first made before the exercise passed. `clinic_mended`,
+            `clinic_real`: mistakes and real bugs found in the clinic. `days`, `longest_streak`, `minutes`.
+            `orders.NAME`: number of orders of its calls with which the exercise has passed.
     """
     every = list(course.exercises.values())
     passed = [e for e in every if history.exercise(e.name).ever_passed]

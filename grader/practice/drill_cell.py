@@ -17,7 +17,15 @@ from grader.notebook.hints import hints_left
 from grader.notebook.shown import Shown, message, new_cell
 from grader.observe.wording import particle
 from grader.practice.best_times import BestTimes
-from grader.practice.drill import FIRST, after_first_miss, blank, recent_times, result, set_aside_note, time_in_words
+from grader.practice.drill import (
+    FIRST,
+    after_first_miss,
+    blank,
+    recent_times,
+    result,
+    set_aside_note,
+    time_in_words,
+)
 from grader.report.html import feedback_html, note_html
 from grader.report.plain_text import one_line
 from grader.report.text import feedback_text

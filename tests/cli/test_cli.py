@@ -19,12 +19,15 @@ import pytest
 import grader
 from grader.base.errors import CommandError, HanstepError, NothingToCheck
 from grader.classroom import grade_class
+from grader.cli import learner
 from grader.cli.main import app, run
 from grader.course import reading
 from grader.course.reading import load_course
 from grader.grading import SEED, grade_submission
 from grader.grading.grading_run import GradingRun
 from grader.judging.solution import exercise_source
+from grader.learner.next_section import next_exercise
+from grader.learner.progress import Progress
 from grader.submission.submission import Submission
 from tests.observe.five_lines import RIGHT
 from tests.places import ROOT
@@ -456,3 +459,20 @@ def test_next_opens_the_lessons_wherever_they_are(
     assert "다음: 몸풀기. mend_step (레슨 01 한 train step, 약 2분)" in said
     assert opened == [lessons]
     assert ("복사했어요" in said) == (where == "nothing yet")
+
+
+def test_watch_without_a_file_takes_the_next_notebook(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that `grader next` opens; from the folder of the lessons or from the one above it."""
+    Progress.load().record_check("fit", True)
+    for place in (tmp_path, tmp_path / "hanstep"):
+        monkeypatch.chdir(tmp_path)
+        course = load_course()
+        following = next_exercise(course, Progress.load().passed)
+        wanted = place / course.lesson(following.lesson).part_of(following.name).place
+        wanted.parent.mkdir(parents=True)
+        wanted.write_text("{}")
+        assert learner._next_notebook().absolute() == wanted
+    monkeypatch.chdir(tmp_path / "hanstep")
+    assert learner._next_notebook().absolute() == wanted

@@ -60,7 +60,7 @@ def test_a_wrong_try_then_another_right_order(
 def test_in_a_terminal_what_was_typed_stays(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """After the second slip its name and line, no figures, and the same text with the cursor where a line is missing."""
+    """After the second slip name and line, no figures, and the same text with the cursor where a line is missing."""
     given: list[tuple[str, int | None]] = []
 
     def edit(text: str, *, first_line: int, clock: object, at: int | None = None) -> str:

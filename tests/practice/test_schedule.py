@@ -164,7 +164,9 @@ def test_new_cases_begin_with_the_mistakes_that_come_first_in_the_file() -> None
         case = new_case([exercise], met, random.Random(number), seen=0)
         assert case is not None
         left = [id_ for id_ in ids if (exercise.name, id_) not in met]
-        assert case.mistakes[0].id in left[:5]  # one of the first four, or the next if none of them can be drawn
+        assert (
+            case.mistakes[0].id in left[:5]
+        )  # one of the first four, or the next if none of them can be drawn
         met.add((exercise.name, case.mistakes[0].id))
 
 

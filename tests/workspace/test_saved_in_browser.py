@@ -1,4 +1,4 @@
-"""A notebook in JupyterLab: unsaved only if the learner has changed it, saved by each check; the microscope has the keys."""
+"""In JupyterLab a notebook is unsaved only if it was changed, a check saves it, and the microscope has the keys."""
 
 from typing import Any
 
@@ -11,7 +11,8 @@ from tests.workspace.test_jupyterlab_in_browser import COURSE, THREE_MISTAKES
 
 pytestmark = [pytest.mark.full, pytest.mark.browser, pytest.mark.xdist_group("lab")]
 
-IS_DIRTY = """() => [...jupyterapp.shell.widgets('main')].find((one) => one.context?.model?.cells).context.model.dirty"""
+IS_DIRTY = """() => [...jupyterapp.shell.widgets('main')]
+  .find((one) => one.context?.model?.cells).context.model.dirty"""
 
 
 def opened(lab: Started, page: Any, name: str, *more: Any) -> None:
