@@ -1,8 +1,8 @@
 """Draft edits of whole lines: insert, repeat, delete, move or guard lines, or take them out of their guard.
 
-`line_insertions` makes the insertions, except those of guards and decorators; the others are here. A guard is a line
-that ends with a colon (`if`, `with`, `for`) and has statements under it. Those that are put around statements come from
-the solution, in the learner's names (`translated_solution`). A gap is a place where a statement can be inserted.
+`line_insertions` inserts statements; guards and decorators are added here. A guard is a line that ends with a colon
+(`if`, `with`, `for`) and has statements under it. Those that are put around statements come from the solution, in the
+learner's names (`translated_solution`). A gap is a place where a statement can be inserted.
 
 Example: the learner has `opt.step()` under `if i % 2:`, the solution `opt.step()` alone. Among the drafts are the
 `step` without its guard (`_unwrapping`), the whole `if` left out (`_deletion`), and the `if` moved (`_moves`).
@@ -16,16 +16,10 @@ learner's for the same step. Another kind of edit of whole lines is another sect
 import ast
 from collections.abc import Iterator
 
-from grader.judging.repair.definition_text import DefinitionText, Gap, Statement, reindent
+from grader.judging.repair.definition_text import INDENT, DefinitionText, Gap, Statement, reindent
 from grader.judging.repair.edit_drafts import Draft, Kind, ShownLines, Side
-from grader.judging.repair.line_insertions import (
-    INDENT,
-    LIKENESS_COST,
-    VERSION_COST,
-    gap_cost,
-    insertions,
-    repetitions,
-)
+from grader.judging.repair.line_insertions import LIKENESS_COST, VERSION_COST, insertions, repetitions
+from grader.judging.repair.places import gap_cost
 from grader.judging.repair.translated_solution import TranslatedSolution, header_text
 from grader.submission.syntax import first_line, is_compound, last_line
 
@@ -128,7 +122,7 @@ def _guards(definition: DefinitionText, solution: TranslatedSolution) -> Iterato
     methods = {block.method for block in definition.blocks}
     for translated in solution.statements:
         original = translated.original
-        if not isinstance(original.node, ast.If | ast.With | ast.For) or translated.likeness == 1.0:
+        if not isinstance(original.node, ast.If | ast.With | ast.For) or translated.has_same_first_line:
             continue
         # The learner's statements that do what the solution does under this guard.
         guarded = {
