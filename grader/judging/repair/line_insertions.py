@@ -165,9 +165,12 @@ _OPPOSITE_COST = 3.2
 
 
 def repetitions(definition: DefinitionText) -> Iterator[Draft]:
-    """Yield repetitions of the learner's own statements at other places; of an `if`, with the opposite condition."""
+    """Yield repetitions of the learner's own statements at other places; of an `if`, with the opposite condition.
+
+    What stands directly in a class is not repeated.
+    """
     for statement in definition.statements:
-        if not statement.has_own_lines:
+        if not statement.has_own_lines or isinstance(statement.block.owner, ast.ClassDef):
             continue
         node = statement.node
         if _is_initialisation(node):

@@ -31,9 +31,7 @@ def gaps_for(definition: DefinitionText, translated: TranslatedStatement) -> lis
     - A method belongs at the end of the learner's class, and any other statement directly in the solution's class
       anywhere directly in the learner's. If the learner's definition is a function, both belong nowhere.
     - A function inside another function belongs nowhere: alone, it repairs nothing.
-    - Any other statement belongs in the learner's method with the same name as the solution's method around it, because
-      a statement of one method is of no use in another. If the learner's class has no such method, it may belong
-      anywhere but directly in a class.
+    - Any other statement may belong anywhere but directly in a class, in a method for which `is_of_use_in` holds.
     """
     block = translated.original.block
     is_function = isinstance(translated.original.node, ast.FunctionDef)
@@ -46,10 +44,22 @@ def gaps_for(definition: DefinitionText, translated: TranslatedStatement) -> lis
         return in_class[-1:] if is_function else in_class
     if is_function:
         return []
-    gaps = [gap for gap in definition.gaps if not isinstance(gap.block.owner, ast.ClassDef)]
-    if block.method in methods(definition.node):
-        return [gap for gap in gaps if gap.block.method == block.method]
-    return gaps
+    return [
+        gap
+        for gap in definition.gaps
+        if not isinstance(gap.block.owner, ast.ClassDef)
+        and is_of_use_in(gap.block.method, translated, definition)
+    ]
+
+
+def is_of_use_in(method: str, translated: TranslatedStatement, definition: DefinitionText) -> bool:
+    """Return True if a statement of the solution may be of use in a method of the learner's class.
+
+    It is of use only in the method with the same name as the solution's method around it; in any if there is none with
+    that name. Always True in functions, for which `method` is empty.
+    """
+    method_in_solution = translated.original.block.method
+    return method == method_in_solution or method_in_solution not in methods(definition.node)
 
 
 def gap_cost(solution: TranslatedSolution, translated: TranslatedStatement, gap: Gap) -> float:
