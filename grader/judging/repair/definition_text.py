@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from grader.submission.syntax import (
+    DEFINITIONS,
     assignments_of_names,
     blocks,
     definition_of,
@@ -261,6 +262,16 @@ def reindent(lines: Sequence[str], old: str, new: str) -> list[str]:
     Blank lines and lines that are indented less, as some in strings, stay as they are.
     """
     return [new + line[len(old) :] if line.startswith(old) and line.strip() else line for line in lines]
+
+
+def needs_loop(node: ast.AST) -> bool:
+    """Return True if a statement holds a `break` or `continue` for a loop around the statement."""
+    if isinstance(node, ast.Break | ast.Continue):
+        return True
+    if isinstance(node, (*DEFINITIONS, ast.expr)):
+        return False
+    inside = node.orelse if isinstance(node, ast.For | ast.While) else ast.iter_child_nodes(node)
+    return any(map(needs_loop, inside))
 
 
 def _gaps_in(block: Block) -> Iterator[Gap]:

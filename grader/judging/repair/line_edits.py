@@ -16,7 +16,7 @@ learner's for the same step. Another kind of edit of whole lines is another sect
 import ast
 from collections.abc import Iterator
 
-from grader.judging.repair.definition_text import INDENT, DefinitionText, Gap, Statement, reindent
+from grader.judging.repair.definition_text import INDENT, DefinitionText, Gap, Statement, needs_loop, reindent
 from grader.judging.repair.edit_drafts import Draft, Kind, ShownLines, Side
 from grader.judging.repair.line_insertions import LIKENESS_COST, VERSION_COST, insertions, repetitions
 from grader.judging.repair.places import gap_cost, is_of_use_in
@@ -81,7 +81,10 @@ def _deletion(
 def _unwrapping(
     definition: DefinitionText, solution: TranslatedSolution, statement: Statement
 ) -> Iterator[Draft]:
-    """Yield the body of an `if`, `with`, `for`, `while` or `try`, and its `else`, in the statement's place."""
+    """Yield the body of an `if`, `with`, `for`, `while` or `try`, and its `else`, in the statement's place.
+
+    Neither if a `break` or `continue` in it would then be in no loop.
+    """
     node = statement.node
     if not isinstance(node, ast.If | ast.With | ast.For | ast.While | ast.Try):
         return
@@ -91,6 +94,8 @@ def _unwrapping(
         # The block that begins with the first of these nodes; there is none without nodes, as without an `else`.
         kept = next((block for block in definition.blocks if block.statements[0].node in nodes[:1]), None)
         if kept is None or not all(inner.has_own_lines for inner in kept.statements):
+            continue
+        if not statement.block.loop_depth and any(needs_loop(inner.node) for inner in kept.statements):
             continue
         first, last = kept.statements[0].first_line, kept.statements[-1].last_line
         new = reindent(definition.program_lines[first - 1 : last], kept.indent, statement.block.indent)
@@ -187,7 +192,8 @@ def _moves(definition: DefinitionText, solution: TranslatedSolution, statement: 
     """Yield moves of a statement within its block or near it; to any place if the solution has the same step.
 
     Functions are not moved, nor is what stands directly in a class, nor the only statement of a block. Nothing is moved
-    directly into a class, or into another method, unless the solution has the step there.
+    directly into a class, or into another method, unless the solution has the step there; a `break` or `continue` is
+    moved out of no loop.
     """
     stays = isinstance(statement.node, ast.FunctionDef) or isinstance(statement.block.owner, ast.ClassDef)
     if stays or len(statement.block.statements) == 1:
@@ -199,8 +205,11 @@ def _moves(definition: DefinitionText, solution: TranslatedSolution, statement: 
         is_inside = statement.first_line < gap.block.statements[0].first_line <= statement.last_line
         in_same_block = gap.block is statement.block
         is_near = in_same_block or _is_near(definition, gap, statement)
-        if is_inside or not (
-            is_near or (translated and _may_move_to(gap, statement, translated, definition))
+        leaves_loop = needs_loop(statement.node) and not gap.block.loop_depth
+        if (
+            is_inside
+            or leaves_loop
+            or not (is_near or (translated and _may_move_to(gap, statement, translated, definition)))
         ):
             continue
         steps = abs(_index_in_block(gap) - statement.position) if in_same_block else 0

@@ -18,7 +18,15 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from grader.judging.repair.definition_text import INDENT, Block, DefinitionText, Gap, Statement, reindent
+from grader.judging.repair.definition_text import (
+    INDENT,
+    Block,
+    DefinitionText,
+    Gap,
+    Statement,
+    needs_loop,
+    reindent,
+)
 from grader.judging.repair.edit_drafts import Draft, Kind, Side
 from grader.judging.repair.places import gap_cost, gaps_for
 from grader.judging.repair.translated_solution import TranslatedSolution, TranslatedStatement
@@ -238,11 +246,13 @@ def _opposites_further_out(definition: DefinitionText, statement: Statement, nod
         return
     inner = [line for in_body in body.statements for line in definition.lines_of(in_body)]
     indent = statement.block.indent
-    test = ast.unparse(ast.UnaryOp(ast.Not(), node.test))
-    lines = [f"{indent}if {test}:", *reindent(inner, body.indent, indent + INDENT)]
+    opposite: ast.expr = ast.UnaryOp(ast.Not(), node.test)
+    if isinstance(node.test, ast.UnaryOp) and isinstance(node.test.op, ast.Not):
+        opposite = node.test.operand
+    lines = [f"{indent}if {ast.unparse(opposite)}:", *reindent(inner, body.indent, indent + INDENT)]
     around = definition.statement_around(statement.block)
     while around is not None and not isinstance(around.node, DEFINITIONS):
-        if around.has_own_lines:
+        if around.has_own_lines and (around.block.loop_depth or not needs_loop(node)):
             gap = Gap(around.last_line, around.block, around.next, around)
             yield _insertion_draft(gap, lines, indent, _OPPOSITE_COST)
         around = definition.statement_around(around.block)

@@ -8,7 +8,7 @@ them is, and is 0 where the statement has the same neighbours as in the solution
 
 import ast
 
-from grader.judging.repair.definition_text import Block, DefinitionText, Gap
+from grader.judging.repair.definition_text import Block, DefinitionText, Gap, needs_loop
 from grader.judging.repair.translated_solution import TranslatedSolution, TranslatedStatement
 from grader.submission.syntax import methods
 
@@ -31,7 +31,8 @@ def gaps_for(definition: DefinitionText, translated: TranslatedStatement) -> lis
     - A method belongs at the end of the learner's class, and any other statement directly in the solution's class
       anywhere directly in the learner's. If the learner's definition is a function, both belong nowhere.
     - A function inside another function belongs nowhere: alone, it repairs nothing.
-    - Any other statement may belong anywhere but directly in a class, in a method for which `is_of_use_in` holds.
+    - Any other statement may belong anywhere but directly in a class, in a method for which `is_of_use_in` holds; in a
+      loop if it needs one (`needs_loop`).
     """
     block = translated.original.block
     is_function = isinstance(translated.original.node, ast.FunctionDef)
@@ -49,6 +50,7 @@ def gaps_for(definition: DefinitionText, translated: TranslatedStatement) -> lis
         for gap in definition.gaps
         if not isinstance(gap.block.owner, ast.ClassDef)
         and is_of_use_in(gap.block.method, translated, definition)
+        and (gap.block.loop_depth or not needs_loop(translated.original.node))
     ]
 
 

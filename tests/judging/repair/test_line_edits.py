@@ -47,3 +47,23 @@ def test_no_line_of_one_method_becomes_one_of_another() -> None:
     assert not [
         edit for edit in edits if edit.line < 10 and "self.model" in edit.program.split("def load")[0]
     ]
+
+
+LOOP = """def f(update, xs):
+    for i, x in enumerate(xs):
+        if x is None:
+            continue
+        if i % 2:
+            update(x)
+            break
+        print(x)
+    return xs
+"""
+
+
+def test_no_break_and_no_continue_leaves_its_loop() -> None:
+    solution = LOOP.replace("        print", "        if x > 1:\n            break\n        print")
+    edits = list(small_edits(LOOP, "f", solution))
+    assert [edit for edit in edits if "if x > 1:" in edit.program]
+    for edit in edits:
+        compile(edit.program, "edited", "exec")

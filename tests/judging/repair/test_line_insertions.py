@@ -30,6 +30,13 @@ def test_the_rest_of_a_loop_in_a_method_is_not_done_in_the_class() -> None:
     ]
 
 
+def test_the_opposite_of_a_negated_condition_is_the_condition() -> None:
+    source = REST_IN_METHOD.replace("if (i + 1) % k == 0:", "if not self.full:")
+    added = [edit.new[0].strip() for edit in inserted(source, source)]
+    assert "if self.full:" in added
+    assert "if not not self.full:" not in added
+
+
 FIELDS = """class f:
     lr: float = 0.1
     epochs: int = 3
