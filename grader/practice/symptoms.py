@@ -197,8 +197,8 @@ def _compared(first: FirstDifference) -> str:
         return f"올바른 코드에서는 {right}. 이 코드에서는 {here}"
     expected, got = _number(first.expected), _number(first.got)
     if expected is None or got is None or (expected.is_integer() and got.is_integer()):
-        got = _TYPE_BESIDE.sub("", first.got)
-        return f"올바른 코드는 {first.expected}, 이 코드는 {got}"
+        shown = _TYPE_BESIDE.sub("", first.got)
+        return f"올바른 코드는 {first.expected}, 이 코드는 {shown}"
     if not math.isfinite(got):
         return "NaN이 나와요" if math.isnan(got) else "무한대가 나와요"
     if got == 0:

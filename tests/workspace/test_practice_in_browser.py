@@ -75,7 +75,7 @@ def test_a_drill_and_a_case_of_the_clinic(lab: Started, page: Any) -> None:
     assert lines.count() == choices.count() > 0
     acts = page.locator(".hanstep-acts button").filter(has_not_text="힌트")  # exercises below have theirs
     acts.filter(has_text="코드에서 다시 고르기").click()
-    assert texts_of(acts) == ["답 보기", "코드에서 다시 고르기"]
+    assert texts_of(acts) == ["답 보기", "코드에서 다시 고르기"], texts_of(acts)
     choices.first.wait_for()
     choices.nth(7).click()  # a wrong choice lets one choose again
     reply.locator(".jp-Cell-outputArea", has_text="찾았어요!").wait_for()
@@ -143,7 +143,8 @@ def test_progress_opens_the_clinic(lab: Started, page: Any) -> None:
 def test_while_a_drill_runs_what_shows_the_answer_is_folded(lab: Started, page: Any) -> None:
     """The drill's cell stood right below the clinic's answer, all lines in view."""
     code = f"def train_step(model, opt, loss_fn, xb, yb):\n    {BODY}"
-    answer = f'from IPython.display import HTML\nHTML("<pre>{BODY.splitlines()[0]}</pre><div data-hanstep-over></div>")'
+    hidden = "<pre>loss_' 'fn(model(xb), yb)</pre><div data-hanstep-over></div>"
+    answer = f"from IPython.display import HTML\nHTML('{hidden}')"
     opened(lab, page, "folded", code, answer, "from grader import drill\ndrill()")
     for _ in range(3):
         page.keyboard.press("Shift+Enter")
