@@ -167,10 +167,11 @@ class _Search:
         explanation = explain(trace, judge(exercise, trace, reference.solution_run), reference)
         first = explanation.mistakes[0].variant
         self._others = tuple(variant for variant in explanation.combination if variant != first)
+        self._source_of_others = reference.source_with_mistakes(self._others) if self._others else None
 
     def find(self, source: str) -> SmallEdit | None:
         """Return an edit of `source`, the learner's program, that alone does it; None if none is found."""
-        if self._others and self._reference.source_with_mistakes(self._others) is None:
+        if self._others and self._source_of_others is None:
             return None  # they cannot be put into one program
         runner = _RunnerWithDeadline(self._runner, _MAX_SECONDS)
         found = search_repair(self._exercise, source, self._runs, self._aim, runner, budget=_MAX_PLAYS)
@@ -211,9 +212,9 @@ class _Search:
 
     def _aim(self, scenario: str) -> Run:
         """Return the run that the mended program should have."""
-        if self._others:
-            return self._reference.run_with_mistakes(self._others, scenario)
-        return self._reference.solution_run(scenario)
+        if self._source_of_others is None:  # there are no others
+            return self._reference.solution_run(scenario)
+        return self._reference.complete_run(self._source_of_others, scenario)
 
 
 class _RunnerWithDeadline:
