@@ -249,12 +249,16 @@ class _LineChange:
 def _as_line_change(before: Sequence[str], edit: SmallEdit) -> _LineChange | None:
     """Return the lines that an edit changes; None if it is a move that `_as_line_move` cannot read.
 
+    None also if the edit needs imports: a hint tells of one place only.
+
     The change's `effect` says what happens to the lines that are shown; it may differ from that of the edit's kind.
 
     Args:
         before: all lines of the program before the edit.
         edit: the edit.
     """
+    if edit.imports:
+        return None
     after = edit.program.split("\n")
     start = _count_equal_first_lines(before, after)
     end = len(before) - _count_equal_first_lines(before[start:][::-1], after[start:][::-1])

@@ -31,7 +31,7 @@ from grader.judging.repair.expression_edits import expression_drafts
 from grader.judging.repair.line_edits import line_drafts
 from grader.judging.repair.top_level_names import helper_names, top_level_names
 from grader.judging.repair.translated_solution import TranslatedSolution
-from grader.submission.syntax import Definition, ParseError, names_in, parse
+from grader.submission.syntax import Definition, ParseError, assignments_of_names, names_in, parse
 
 _SIDE_TEXTS: Mapping[Side, str] = {
     "": "",
@@ -116,6 +116,8 @@ class SmallEdit:
     """The lines that the learner is shown as added, imports first; empty if lines only go."""
     side: Side = ""
     """For something inserted or moved: on which side of the line it belongs. Otherwise empty."""
+    imports: tuple[str, ...] = ()
+    """The import statements that the program got above the definition, because the edit borrows what they import."""
 
     @property
     def where(self) -> str:
@@ -169,9 +171,9 @@ def small_edits(
         if dump in dumps_seen or early_reads(node) - early_reads_before[definition]:
             continue
         dumps_seen.add(dump)
-        borrowed = names_in(node) - definition.names_read - names_of_program
-        needed = [imports[name] for name in sorted(borrowed & imports.keys())]
-        yield _small_edit(draft, definition.program_lines, lines, needed)
+        borrowed = (names_in(node) - definition.names_read - names_of_program) & imports.keys()
+        needed = [imports[name] for name in sorted(borrowed - _names_bound_in(node))] if borrowed else []
+        yield _small_edit(draft, definition, lines, needed)
 
 
 class _PricedDraft(NamedTuple):
@@ -294,16 +296,34 @@ def _parse_definition(lines: Sequence[str]) -> Definition | None:
     return body[0] if len(body) == 1 and isinstance(body[0], ast.FunctionDef | ast.ClassDef) else None
 
 
-def _small_edit(draft: Draft, before: list[str], after: list[str], imports: Sequence[str]) -> SmallEdit:
+def _names_bound_in(node: Definition) -> set[str]:
+    """Return the names of all parameters and variables that are set in a definition."""
+    parameters = (inner.arg for inner in ast.walk(node) if isinstance(inner, ast.arg))
+    return {*parameters, *assignments_of_names(node)}
+
+
+def _small_edit(
+    draft: Draft, definition: DefinitionText, after: Sequence[str], imports: Sequence[str]
+) -> SmallEdit:
     """Return the draft as an edit of the whole program, with the imports that it needs.
 
     Args:
-        draft: says which lines of `before` are replaced, and by what.
-        before: lines of the program without the edit.
+        draft: says which lines of the program are replaced, and by what.
+        definition: the definition that it edits.
         after: lines of the program with the edit made.
         imports: import statements to add.
     """
+    before = definition.program_lines
     shown = draft.shown_lines or ShownLines(before[draft.start : draft.end], draft.new_lines)
-    # Imports go last, so that lines keep their numbers; they run before the driver calls anything.
-    program = "\n".join([*after, *imports])
-    return SmallEdit(draft.line, draft.kind, program, tuple(shown.old), (*imports, *shown.new), draft.side)
+    # Imports go above the definition, because its decorators and default values are read when it is defined.
+    above = definition.first_line - 1
+    program = "\n".join([*after[:above], *imports, *after[above:]])
+    return SmallEdit(
+        draft.line,
+        draft.kind,
+        program,
+        tuple(shown.old),
+        (*imports, *shown.new),
+        draft.side,
+        imports=tuple(imports),
+    )

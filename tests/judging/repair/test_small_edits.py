@@ -71,12 +71,32 @@ def test_an_import_comes_along_with_what_needs_it() -> None:
     assert imports == {"np": "import numpy as np", "sqrt": "from math import sqrt"}
     edits = tried("def f(values):\n    return sum(values)\n", solution, imports=imports)
     edit = edits[position(edits, "return sqrt(sum(values))")]
-    assert edit.program.endswith("from math import sqrt")
+    assert edit.program == "from math import sqrt\ndef f(values):\n    return sqrt(sum(values))\n"
     assert edit.new == ("from math import sqrt", "    return sqrt(sum(values))")
     there = tried(
         "from math import sqrt\ndef f(values):\n    return sum(values)\n", solution, imports=imports
     )
     assert all(edit.program.count("from math import sqrt") == 1 for edit in there)
+
+
+def test_a_borrowed_decorator_finds_its_import() -> None:
+    """It was imported below the definition, so that no such program could be loaded."""
+    solution = "@lru_cache\ndef f(n=pi):\n    return n\n"
+    imports = import_statements("from functools import lru_cache\nfrom math import pi\n" + solution)
+    source = "from __future__ import annotations\n\ndef f(n=3):\n    return n\n"
+    edit = next(e for e in tried(source, solution, imports=imports) if "    return n" not in e.new[-1:])
+    assert edit.new == ("from functools import lru_cache", "@lru_cache")
+    names: dict[str, object] = {}
+    exec(edit.program, names)
+    assert hasattr(names["f"], "cache_info")
+
+
+def test_no_import_comes_along_for_a_name_of_the_learners() -> None:
+    solution = "def f(values):\n    return sqrt(sum(values))\n"
+    imports = import_statements("from math import sqrt\n" + solution)
+    for own in ("def f(values, sqrt):\n", "def f(values):\n    sqrt = get()\n"):
+        edits = tried(own + "    return sum(values)\n", solution, imports=imports)
+        assert "import" not in edits[position(edits, "return sqrt(sum(values))")].program
 
 
 WINDOWS = """def f(update, batches, size):
