@@ -167,7 +167,9 @@ def _most_alike_in_scenario(
         runs: the run of each combination, in the same order; None agrees in nothing.
     """
     fingerprint = _work_fingerprint(learner_run)
-    agreements = [() if run is None else _agreeing_fields(fingerprint, _work_fingerprint(run)) for run in runs]
+    agreements = [
+        () if run is None else _agreeing_fields(fingerprint, _work_fingerprint(run)) for run in runs
+    ]
     best = max(agreements)
     return [
         combination
