@@ -1,6 +1,5 @@
 """Combinations that explain as much are compared by what their programs do: by programs that can be made."""
 
-from grader.course.reading import load_course
 from grader.judging.edits import Combination
 from grader.judging.mistake_search import FoundMistakes
 from grader.judging.reference import Reference, cached_reference
