@@ -1,7 +1,7 @@
 """Choose among combinations of known mistakes that give the same results, by how their programs work.
 
-How a program works is read from the events of its runs: which of `backward`, `step`, `clip` it calls, in which order
-and how often, coarsely enough that right programs of different styles usually agree (`_WorkFingerprint`).
+How a program works is read from its runs, mostly from their events: which of `backward`, `step`, `clip` it calls, in
+which order and how often, coarsely enough that right programs of different styles usually agree (`_WorkFingerprint`).
 
 Example: under SGD, the parameters stay as they are both without `backward` and without `step`. The events of the
 learner's program show which of the two is missing.
@@ -27,9 +27,15 @@ _KINDS_ORDERED_AGAINST_CLIP = frozenset({"backward", "first_step", "step"})
 class _WorkFingerprint:
     """How a program works, in coarse terms.
 
-    The order of the fields counts: a combination that agrees with the learner in an earlier field wins, whatever the
-    later ones say. Right programs usually agree in the fields up to `gradients_at_step`; `leaves_gradients` and the
+    The order of the fields counts: in one scenario, a combination that agrees with the learner in an earlier field
+    wins, whatever the later ones say; and what an earlier scenario decides is decided. (To compare the first field in
+    all scenarios first takes twice as many plays, and named no mistake otherwise in `tests/first_tries` and
+    `tests/rejected`.) Right programs usually agree in the fields up to `gradients_at_step`; `leaves_gradients` and the
     fields after it may vary with where and how gradients are computed and cleared, so they only break remaining ties.
+
+    Fields are compared for equality only: a number that is nearer counts no more than one that is far. No field may
+    read an event's line or what was printed, because explanations are remembered by a digest without them
+    (`run_digest`).
     """
 
     calls_backward: bool
@@ -47,7 +53,7 @@ class _WorkFingerprint:
     step_count: int
     """Number of steps of the optimizer."""
     backward_surplus: int
-    """1 if there are more backward passes than batches that went forward, 0 if as many, -1 if fewer.
+    """1 if there are more backward passes than different batches that went forward, 0 if as many, -1 if fewer.
 
     1 also if the program calls `torch.autograd.grad`, else 0 if no forward pass of a known batch was noted.
     """
@@ -146,8 +152,9 @@ def _reproduces(combination: Combination, scenario: str, learner_run: Run, refer
 def _scenarios_to_compare(found: FoundMistakes, trace: Trace, reference: Reference) -> Iterator[str]:
     """Yield the names of the explained scenarios, and of the driver's first one if no exception cut that short.
 
-    In a scenario that is not explained, something unknown is wrong, too, so its events may mislead. The first one is
-    compared even so: it is usually the plainest call, in which the way of working shows best.
+    In a scenario that is not explained, something unknown is wrong, too, so its events may mislead; in one that is
+    right, no mistake shows, and right programs of different styles may differ. The first one is compared even so: it is
+    usually the plainest call, in which the way of working shows best.
     """
     first_scenario = reference.exercise.driver.scenarios[0].name
     for name, run in trace.runs.items():
