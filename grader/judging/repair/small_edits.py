@@ -266,7 +266,7 @@ def _cost_with_focus(draft: Draft, definition: DefinitionText, focus: Focus) -> 
     if focus.missing_events >= _ROUND_EVENTS or focus.extra_events >= _ROUND_EVENTS:
         code = draft.changed_code if KINDS[draft.kind].inserts_line else line
         cost -= _LOOP_CONTROL_BONUS * code.lstrip().startswith(("if ", "elif ", "while ", "for "))
-    parts = {part for name in names for part in (name, *name.split("_"))}
+    parts = {part for name in names for part in (name.strip("_"), *name.split("_"))}
     return cost - _FIELD_WORD_BONUS * (not parts.isdisjoint(focus.field_words))
 
 

@@ -320,6 +320,8 @@ def test_a_variable_is_mentioned_by_its_name() -> None:
     returned = Draft(2.0, "value", 5, 6, ["    return n + 1"], 6)
     assert gain(returned, returned_differs_first=True) > gain(inserted("n = 1"), returned_differs_first=True)
     assert gain(inserted("opt.zero_grad()"), field_words=frozenset({"grad"})) > 0
+    in_place = inserted("p.requires_grad_(True)")
+    assert gain(in_place, field_words=frozenset({"requires_grad"})) > 0
     assert gain(inserted("gradual = 1"), field_words=frozenset({"grad"})) == 0
 
 
