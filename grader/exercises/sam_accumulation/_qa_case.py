@@ -106,8 +106,7 @@ def make_qa_case(
     model = Reader(env, train.progress, logit_scale=logit_scale, halve_in_eval=halve_in_eval)
     if added_dev_losses is not None:
         model.added_dev_losses = tuple(added_dev_losses)
-    initialize(model, env, "model")
-    return QACase(model, train, dev)
+    return QACase(initialize(model, env, "model"), train, dev)
 
 
 def _make_batches(env: Env, split: int, shapes: Sequence[tuple[int, int]]) -> list[Batch]:

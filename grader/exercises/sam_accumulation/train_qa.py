@@ -54,6 +54,7 @@ from grader.exercises.sam_accumulation._qa_case import (
 )
 from grader.observe.memory import HELD_BY_NAMES
 from grader.observe.play import Driver, Env, Problem, Stage
+from grader.observe.trace import Fact
 from grader.observe.values import as_number, items_of, type_name
 
 driver = Driver("train_qa", cost=1.8)  # whole trainings, some of them of seven epochs
@@ -226,7 +227,7 @@ def _train_and_record_modes(stage: Stage, case: QACase, epochs: int) -> None:
         modes_seen[split].clear()  # so that the pass below is the only one
     with torch.no_grad():  # one more pass, whose mode is the witness of the modes that are left
         case.model(case.train.batches[0]["input_ids"])
-    modes_left = [module.training for module in case.model.modules()]
+    modes_left: list[Fact] = [module.training for module in case.model.modules()]
     recorder.claim("끝난 뒤의 모드", modes_left, [*modes_seen[TRAIN].values()])
 
 
