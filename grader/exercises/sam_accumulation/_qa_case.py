@@ -232,7 +232,7 @@ class Reader(nn.Module):
         self.logit_scale, self.halve_in_eval = logit_scale, halve_in_eval
         self.modes_seen: dict[int, dict[bool, float]] = {TRAIN: {}, DEV: {}}
         """Split -> the modes in which it was read (True for train mode), each with a number that follows from the
-        seed."""
+        seed. Passes over training data that only measure do not count."""
         self.weights_scored: list[Array] = []
         """For each epoch, all weights as one vector at its first forward pass over dev data."""
         self.stamps_scored: list[float] = []
@@ -251,11 +251,12 @@ class Reader(nn.Module):
         if self.observer is not None:
             self.observer.forward_started(input_ids)
         split = int(input_ids[0, 0])
-        self._note_mode(split)
-        if split == TRAIN and torch.is_grad_enabled():
-            self._note_training()
-        elif split == DEV:
+        if split == DEV:
+            self._note_mode(split)
             self._note_score()
+        elif torch.is_grad_enabled():  # without a graph, a pass over training data only measures a loss
+            self._note_mode(split)
+            self._note_training()
         if attention_mask is not None:
             mask = attention_mask.bool()
         elif self.guesses_mask:
@@ -281,7 +282,7 @@ class Reader(nn.Module):
         self.modes_seen.setdefault(split, {})[self.training] = number
 
     def _note_training(self) -> None:
-        """Note a pass that trains: one over training data with a graph. Without, it only measures a loss."""
+        """Note a pass over training data that builds a graph, and so may train."""
         self.stamp.fill_(seeded_number(self.env, "epoch", self.progress.epochs_scored))
         self._trained_since_last_score = True
 

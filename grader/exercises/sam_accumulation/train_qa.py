@@ -225,7 +225,7 @@ def _train_and_record_modes(stage: Stage, case: QACase, epochs: int) -> None:
         names = ["학습" if is_training else "평가" for is_training in modes]
         recorder.claim(fact, "와 ".join(names), [modes_seen[split][is_training] for is_training in modes])
         modes_seen[split].clear()  # so that the pass below is the only one
-    with torch.no_grad():  # one more pass, whose mode is the witness of the modes that are left
+    with torch.enable_grad():  # one more pass, whose mode is the witness of the modes that are left
         case.model(case.train.batches[0]["input_ids"])
     modes_left: list[Fact] = [module.training for module in case.model.modules()]
     recorder.claim("끝난 뒤의 모드", modes_left, [*modes_seen[TRAIN].values()])
