@@ -14,7 +14,8 @@ from grader.submission.submission import Submission
 
 _SUSPICIOUS_NAMES = re.compile(
     r"\b(_getframe|currentframe|inspect\.(?:stack|trace)|f_back|f_globals|f_locals|tb_frame|gi_frame"
-    r"|get_objects|get_referrers|ctypes|settrace|setprofile|__closure__|cell_contents"
+    r"|get_objects|get_referrers|get_referents|ctypes|__array_interface__|__array_struct__|settrace|setprofile"
+    r"|__closure__|cell_contents"
     r"|__globals__|__self__|__wrapped__|observer|_forward_hooks|_forward_pre_hooks|_optimizer_step_pre_hooks"
     r"|grader\.(?:observe|exercises|sandbox))\b"
 )

@@ -34,6 +34,10 @@ ATTACKS_EXPECTED = {
     # Putting its own in the place of what it is observed with.
     "patches_torch": Expected(),
     "freezes_versions": Expected(),
+    "replaces_again_when_restored": Expected(),
+    "replaces_without_end": Expected("crashed", says="종료 코드 1", other="lost"),
+    "exchanges_classes": Expected(),
+    "registers_copiers": Expected(says=r"RuntimeError: .*`copy._copy_dispatch`, `copy._deepcopy_dispatch`"),
     "exchanges_names": Expected(says=r"RuntimeError: .*`torch.ones_like`, `torch.zeros_like`"),
     "patches_torch_while_it_runs": Expected(says=r"RuntimeError: .*`Linear.forward`, `SGD.step`"),
     "changes_functions_within": Expected(),

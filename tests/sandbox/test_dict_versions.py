@@ -17,10 +17,10 @@ def _tracked(*owners: object) -> DictVersions:
 
 def _looked_at(versions: DictVersions) -> list[int]:
     """What was written to; it is accepted then."""
-    written = versions.written_positions()
-    for position in written:
-        versions.accept(position)
-    return written
+    written = versions.written()
+    for position, version in written:
+        versions.accept(position, version)
+    return [position for position, _ in written]
 
 
 class _Kept:
@@ -68,4 +68,14 @@ def test_a_class_attribute_set_in_a_hot_loop_is_noticed() -> None:
 def test_what_nobody_accepted_is_told_again() -> None:
     versions = _tracked(_Kept)
     _Kept.attribute = 2000
-    assert versions.written_positions() == versions.written_positions() == [0]
+    assert versions.written() == versions.written()
+    assert [position for position, _ in versions.written()] == [0]
+
+
+def test_what_is_written_between_looking_and_accepting_is_told() -> None:
+    versions = _tracked(_Kept)
+    _Kept.attribute = 3000
+    ((position, version),) = versions.written()
+    _Kept.attribute = 3001
+    versions.accept(position, version)
+    assert [position for position, _ in versions.written()] == [0]

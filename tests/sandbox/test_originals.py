@@ -97,6 +97,31 @@ def swap_code(module: types.ModuleType) -> None:
     module.helper.__code__ = (lambda: 2).__code__
 
 
+class OtherModule(types.ModuleType):
+    """A module that answers for itself, and whose attributes cannot be set."""
+
+    def __getattribute__(self, name: str) -> Any:
+        return (lambda: 2) if name == "helper" else super().__getattribute__(name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(name)
+
+
+class OtherBase:
+    def shared(self) -> int:
+        return 5
+
+
+class ActsWhenItIsDeleted:
+    """Calls a function when nobody refers to it any more."""
+
+    def __init__(self, act: Callable[[], object]) -> None:
+        self.act = act
+
+    def __del__(self) -> None:
+        self.act()
+
+
 REPLACED: dict[str, Callable[[Any], object]] = {
     "grader.made_for_a_test.helper": lambda m: setattr(m, "helper", lambda: 2),
     "Thing.own": lambda m: setattr(m.Thing, "own", lambda self: 5),
@@ -113,7 +138,28 @@ REPLACED: dict[str, Callable[[Any], object]] = {
     "Thing.kept": lambda m: setattr(m.Thing.kept.func, "__code__", (lambda self: 2).__code__),
     "cached": lambda m: (setattr(m.cached.__wrapped__, "__code__", (lambda: 2).__code__), m.cached()),
     "Thing.made": lambda m: setattr(m.Thing.made, "__code__", (lambda: 2).__code__),
+    "grader.made_for_a_test": lambda m: setattr(m, "__class__", OtherModule),
+    "Thing": lambda m: setattr(m.Thing, "__bases__", (OtherBase,)),
+    "grader.made_for_a_test.helper ": lambda m: setattr(
+        m, "helper", ActsWhenItIsDeleted(lambda: setattr(m, "helper", lambda: 2))
+    ),
+    "defaulted   ": lambda m: setattr(
+        m.defaulted,
+        "__defaults__",
+        (ActsWhenItIsDeleted(lambda: setattr(m.defaulted, "__code__", (lambda: 2).__code__)),),
+    ),
 }
+
+
+def test_what_is_changed_whenever_it_is_restored_is_an_error(originals: Originals, module: Any) -> None:
+    def replace() -> None:
+        module.helper = ActsWhenItIsDeleted(replace)
+
+    replace()
+    with pytest.raises(RuntimeError, match=r"`grader\.made_for_a_test\.helper`"):
+        originals.restore()
+    module.helper.act = lambda: None
+    assert originals.restore() == ["grader.made_for_a_test.helper"]
 
 
 @pytest.mark.parametrize(("name", "act"), REPLACED.items(), ids=[*REPLACED])

@@ -34,6 +34,10 @@ _FIELDS = (
 _OTHER_ATTRIBUTES = ("to_dict", "from_toml", "__doc__")
 """Names of attributes of a config that are no fields, and so must be refused as keys of a file. A program that tests
 `hasattr` accepts them."""
+_ALMOST_FIELDS = ("batch-size", "Batch_Size")
+"""Keys that become a field's name if a program rewrites them, as tools of the command line do."""
+_TABLES = ("optimizer", "train", "training", "config")
+"""Names of tables in a file. A program may open one of them in place of the file."""
 
 
 def _values(env: Env) -> dict[str, Any]:
@@ -166,9 +170,9 @@ def _toml_zero(stage: Stage) -> None:
 def _unknown_key(stage: Stage) -> None:
     """Read files with keys that are no fields; record what is raised and whether its message names the key.
 
-    The keys are a misspelt field, the names of `_OTHER_ATTRIBUTES` and a table. A program that ignores such a key, or
-    lets a TypeError out, does not raise a ValueError that names it. The misspelt key follows from the seed and is part
-    of the facts' names.
+    The keys are a misspelt field, the names of `_OTHER_ATTRIBUTES`, `_ALMOST_FIELDS` and `_TABLES`. A program that
+    ignores such a key, or lets a TypeError out, does not raise a ValueError that names it. The misspelt key follows
+    from the seed and is part of the facts' names.
     """
     recorder = stage.recorder
     cls: Any = stage.student("TrainConfig")
@@ -183,14 +187,15 @@ def _unknown_key(stage: Stage) -> None:
             raise
 
     with scratch_folder() as folder:
-        for key in (_typo(stage.env), *_OTHER_ATTRIBUTES):
+        for key in (_typo(stage.env), *_OTHER_ATTRIBUTES, *_ALMOST_FIELDS):
             messages.clear()
             path = _write_toml(folder / "typo.toml", {"lr": 0.1, key: 5})
             recorder.record_raised(ValueError, f"{key}라는 키가 있는 파일", load, path)
             recorder.fact(f"메시지에 {key}라는 이름이 있음", any(key in message for message in messages))
         path = folder / "table.toml"
-        path.write_text(f"lr = 0.1\n\n[optimizer]\nmomentum = {_values(stage.env)['lr']}\n", encoding="utf-8")
-        recorder.record_raised(ValueError, "[optimizer]라는 표가 있는 파일", load, path)
+        for table in _TABLES:
+            path.write_text(f"epochs = 2\n\n[{table}]\nlr = {_values(stage.env)['lr']}\n", encoding="utf-8")
+            recorder.record_raised(ValueError, f"[{table}]이라는 표가 있는 파일", load, path)
 
 
 @driver.scenario("validation", "있을 수 없는 값")

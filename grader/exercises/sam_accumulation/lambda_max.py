@@ -3,7 +3,7 @@
 A *product* is that of the Hessian and a vector; power iteration makes one in each iteration.
 
 Promises of the exercise, and the scenarios that check them:
-    the value, with its sign: `value`, `negative`, `float32`; zero where every product is zero: `flat`
+    the value, with its sign: `value`, `negative`, `minimum`, `float32`; zero where every product is zero: `flat`
     as many products as `iterations` says: `slow`, `iterations`
     the Hessian is that of all trained parameters, also of those that the loss does not use: `unused`, `frozen-value`
     in the mode and from the random state found: `train-mode`
@@ -189,6 +189,19 @@ def _value(stage: Stage) -> None:
     A wrong program does not normalize its vector, normalizes each tensor by itself, or leaves the biases out.
     """
     _record_values(stage, lambda salt: mlp(stage.env, salt).eval(), _loss(stage.env), sizes=(6, 5))
+
+
+@driver.scenario("minimum", "손실이 가장 작은 곳", check="value", atol=_VALUE_ATOL)
+def _minimum(stage: Stage) -> None:
+    """Record the value where every target is met exactly, so that the gradient is zero and the Hessian is not.
+
+    A wrong program starts from the gradient instead of a random vector.
+    """
+    model = mlp(stage.env).eval()
+    inputs, _ = _batch_near_targets(stage.env, model, 6)
+    with torch.no_grad():
+        targets = model(inputs)
+    record_numbers(stage.recorder, [_measure(stage, model, (inputs, targets), _loss(stage.env))])
 
 
 @driver.scenario("negative", "손실이 위로 볼록한 곳", check="value", atol=_VALUE_ATOL)

@@ -6,8 +6,8 @@ that the value lies on: comparing all ten thousand attributes took 13 ms for eac
 dict has a version tag (`ma_version_tag`, PEP 509), a number that changes whenever an entry is added, removed or gets
 another value. Where there are no tags, all dicts count as written to.
 
-A submission that writes into memory by `ctypes` can change a tag itself. Such an act is reported to the instructor
-(`suspicious_acts`).
+A submission that writes into memory itself can change a tag, as it can change everything else in its process. How it
+can get there is reported to the instructor as far as it is known: `suspicious_acts` and `submission/tamper_scan.py`.
 """
 
 import builtins
@@ -29,53 +29,56 @@ _TAG_OFFSET = object.__basicsize__ + ctypes.sizeof(ctypes.c_ssize_t)
 class DictVersions:
     """Tracks writes to dicts.
 
-    The *accepted* version of a dict is the one that it had when it was first tracked, or when `accept` was last called
-    for it. A dict is known by its position: the number of dicts that were tracked before it.
+    The *accepted* version of a dict is the one that it had when it was first tracked, or that `accept` was last called
+    with. A dict is known by its position: `track` numbers them from 0.
     """
 
     def __init__(self) -> None:
         self._has_version_tags = _python_has_version_tags()
         """True if this Python has version tags; if not, every dict counts as written to."""
-        self._versions: list[memoryview] = []
-        """Views of the version tags in the tracked dicts, in the order of their positions."""
+        self._tags: list[memoryview] = []
+        """View of the version tag of each tracked dict, in the order of their positions; empty without tags."""
         self._accepted: list[int] = []
-        """Accepted version of each tracked dict."""
+        """Accepted version of each tracked dict; empty without tags."""
         self._count = 0
         """Number of tracked dicts."""
 
-    def track(self, namespace: Any) -> None:
+    def track(self, variables: Any) -> None:
         """Track one more dict, and accept its current version.
 
         Args:
-            namespace: `vars` of a module or a class. The dict must live as long as this object, which looks into its
+            variables: `vars` of a module or a class. The dict must live as long as this object, which looks into its
                 memory.
         """
         self._count += 1
         if self._has_version_tags:
             # `vars` of a class is a read-only view, which refers to the dict and to nothing else.
-            dict_itself = namespace if isinstance(namespace, dict) else _get_referents(namespace)[0]
-            self._versions.append(_version_view(dict_itself))
-            self._accepted.append(self._versions[-1][0])
+            dict_itself = variables if isinstance(variables, dict) else _get_referents(variables)[0]
+            self._tags.append(_tag_of(dict_itself))
+            self._accepted.append(self._tags[-1][0])
 
-    def written_positions(self) -> list[int]:
-        """Return the positions of the dicts whose version is not the accepted one.
+    def written(self) -> list[tuple[int, int]]:
+        """Return position and present version of each dict whose version is not the accepted one.
 
-        Without version tags, return all positions.
+        Without version tags, return all positions, with 0 as the version.
         """
         if not self._has_version_tags:
-            return list(range(self._count))
-        versions = enumerate(zip(self._versions, self._accepted, strict=True))
-        return [position for position, (version, accepted) in versions if version[0] != accepted]
+            return [(position, 0) for position in range(self._count)]
+        numbers = enumerate(
+            (tag[0], accepted) for tag, accepted in zip(self._tags, self._accepted, strict=True)
+        )
+        return [(position, number) for position, (number, accepted) in numbers if number != accepted]
 
-    def accept(self, position: int) -> None:
-        """Accept the current version of the dict at this position; call it when the dict's content is right."""
+    def accept(self, position: int, version: int) -> None:
+        """Accept a version of a dict that `written` returned, after the dict's content was found right since then."""
         if self._has_version_tags:
-            self._accepted[position] = self._versions[position][0]
+            self._accepted[position] = version
 
 
-def _version_view(namespace: dict[Any, Any]) -> memoryview:
-    """Return a view of the dict's memory whose only item is always the dict's present version tag."""
-    return memoryview(_number_at(id(namespace) + _TAG_OFFSET)).cast("B").cast("Q")
+def _tag_of(variables: dict[Any, Any]) -> memoryview:
+    """Return a view of the place in memory that holds the dict's version tag: one item, which shows later changes."""
+    # A view of C's type cannot be read by index; as bytes it can be cast to a type that can.
+    return memoryview(_number_at(id(variables) + _TAG_OFFSET)).cast("B").cast("Q")
 
 
 def _python_has_version_tags() -> bool:
@@ -88,13 +91,13 @@ def _python_has_version_tags() -> bool:
         lambda: sample.setdefault("five", 5),
         sample.clear,
     )
-    version = _version_view(sample)
+    tag = _tag_of(sample)
     for write in writes:
-        before = version[0]
+        before = tag[0]
         sample.get("one")
-        if version[0] != before:
+        if tag[0] != before:
             return False
         write()
-        if version[0] == before:
+        if tag[0] == before:
             return False
     return True

@@ -9,18 +9,21 @@ child remembers those of each driver when it receives the driver. The child then
 - if something is found replaced after an exercise was played, that exercise fails, and its trace is discarded.
 
 `Originals` compares the attributes of modules and classes. What comparing cannot find has modules of its own:
-`protected_functions` (changes inside functions), `dispatcher` (below functions, in torch's C++ code) and
-`compiler_stand_in` (the stand-ins for torch's compiler).
+`noted_assignments` (another class of a module, other bases of a class), `protected_functions` (changes inside
+functions), `dispatcher` (below functions, in torch's C++ code) and `compiler_stand_in` (the stand-ins for torch's
+compiler).
 
 `server.py _warm` makes the one `Originals`; `child.py _Player` calls `remember` and `restore`. To remember another
-module, add it to `_FULLY_REMEMBERED`, or to `_CALLABLES_REMEMBERED` if it changes its own attributes.
+module, add it to `_FULLY_REMEMBERED`, or to `_CALLABLES_REMEMBERED` if it changes its own attributes. State that is in
+no attribute (such as torch's global hooks) gets a field of `Originals` and a loop in `_restore_once`, or a module like
+`dispatcher`; each with an attack in `tests/attacks`.
 """
 
 import builtins
 import importlib
 import sys
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from operator import is_
 from typing import Any, NamedTuple
@@ -29,6 +32,7 @@ from grader.sandbox.inside import compiler_stand_in
 from grader.sandbox.inside.compiler_stand_in import StandIn
 from grader.sandbox.inside.dict_versions import DictVersions
 from grader.sandbox.inside.dispatcher import DispatchState
+from grader.sandbox.inside.noted_assignments import NotedAssignments
 from grader.sandbox.inside.protected_functions import ProtectedFunctions
 
 # Give this module its own copy of the builtins, made before any submission runs: a submission can replace `len` or
@@ -58,6 +62,8 @@ _CALLABLES_REMEMBERED = (
 because they change their other attributes, such as counters and caches, themselves."""
 _CALLABLES_REMEMBERED_PREFIXES = ("numpy._core.", "numpy.lib._")
 """Beginnings of the names of more such modules, as above: those that define numpy's functions."""
+_MAX_PASSES = 10
+"""Maximum number of times that everything is looked at in one call of `restore`: two, if nothing hinders it."""
 _IGNORED_ATTRIBUTES = {"__slotnames__", "__doc__"}
 """Attributes that may change: `copy` and `pickle` store `__slotnames__` in a class, and `__doc__` changes nothing that
 runs."""
@@ -69,6 +75,9 @@ _HOOK_DICT_NAMES = (
     *("_global_buffer_registration_hooks", "_global_optimizer_pre_hooks", "_global_optimizer_post_hooks"),
 )
 """Names of torch's dicts of the hooks that every module or optimizer calls."""
+
+_COPIER_DICTS = (("copy", "_copy_dispatch"), ("copy", "_deepcopy_dispatch"), ("copyreg", "dispatch_table"))
+"""Pairs of a module and the name of its dict of the functions that copy or pickle objects of a class."""
 
 _HEAP_TYPE = 1 << 9
 """Py_TPFLAGS_HEAPTYPE, a flag of all classes made by a `class` statement and of some made in C. Attributes of a class
@@ -87,6 +96,16 @@ class _OriginalAttributes(NamedTuple):
     `Originals.remember`."""
 
 
+class _OriginalItems(NamedTuple):
+    """A dict that must keep its items."""
+
+    name: str
+    changeable: dict[Any, Any]
+    """The dict itself, which code can change."""
+    items: dict[Any, Any]
+    """Its original items."""
+
+
 class Originals:
     """The original attributes of modules and of the classes defined in them, and the originals of their functions.
 
@@ -101,9 +120,14 @@ class Originals:
         self._module_names: list[tuple[types.ModuleType, str]] = []
         """Pairs of a module and the name under which `sys.modules` must have it."""
         self._protected_functions = ProtectedFunctions()
-        sys.addaudithook(self._protected_functions.note_assignment)
+        self._assignments = NotedAssignments(("__class__", "__bases__"))
+        """Assignments to what decides which attributes an owner has besides those in its dict."""
+        for assignments in (self._protected_functions.assignments, self._assignments):
+            sys.addaudithook(assignments.note)
         self._hook_dicts: dict[str, Any] = {}
         """Name in `_HOOK_DICT_NAMES` -> torch's dict, which is empty unless a submission left a hook in it."""
+        self._copiers: list[_OriginalItems] = []
+        """The dicts of `_COPIER_DICTS`."""
         self._dispatch_state = DispatchState()
 
     def remember_libraries(self) -> None:
@@ -124,6 +148,9 @@ class Originals:
             self._hook_dicts |= {
                 name: value for name, value in vars(module).items() if name in _HOOK_DICT_NAMES
             }
+        for module_name, name in _COPIER_DICTS:
+            copiers = vars(importlib.import_module(module_name))[name]
+            self._copiers.append(_OriginalItems(f"{module_name}.{name}", copiers, dict(copiers)))
 
     def remember(self, modules: Iterable[types.ModuleType], *, skip_data: bool = False) -> None:
         """Remember the attributes of these modules and of the classes defined in them.
@@ -148,6 +175,7 @@ class Originals:
                 }
             self._original_attributes.append(_OriginalAttributes(owner, attributes))
             self._versions.track(vars(owner))
+            self._assignments.watch(owner)
             # The grader's own modules have no entry in `sys.modules` to restore: `hidden_modules` removes it.
             if isinstance(owner, types.ModuleType) and not owner.__name__.startswith("grader."):
                 self._module_names.append((owner, owner.__name__))
@@ -155,15 +183,42 @@ class Originals:
                 self._protected_functions.protect(value)
 
     def restore(self) -> list[str]:
-        """Restore what was changed since the last call, and return the names of what was changed.
+        """Restore what was changed since the last call, and return the names of what was changed, each once.
 
         New attributes of a class are removed and named too. New attributes of a module stay, and are not named.
+
+        What is let go here may change something again while it is deleted. So everything is looked at again until
+        nothing is found changed.
+
+        Raises:
+            RuntimeError: something is still found changed after `_MAX_PASSES` times.
         """
         changed: list[str] = []
-        for position in self._versions.written_positions():
-            changed += _restore_attributes(*self._original_attributes[position])
-            # Only now: if restoring raises an exception, the next call must look at this owner again.
-            self._versions.accept(position)
+        for _ in range(_MAX_PASSES):
+            found = self._restore_once()
+            if not found:
+                return list(dict.fromkeys(changed))
+            changed += found
+        raise RuntimeError(
+            f"되돌릴 때마다 되풀이해서 바뀌는 것이 있어요: {', '.join(f'`{name}`' for name in found)}. "
+            "라이브러리의 함수와 클래스는 그대로 두고 쓰세요."
+        )
+
+    def _is_remembered(self, value: Any) -> bool:
+        """Return True if a value is one of the modules and classes whose attributes are remembered."""
+        return any(value is one.owner for one in self._original_attributes)
+
+    def _restore_once(self) -> list[str]:
+        """Restore what is found changed, and return its names."""
+        # First, because a module's class decides what all that follows reads of it.
+        changed = [owner.__name__ for owner in self._assignments.undo()]
+        for position, version in self._versions.written():
+            restored = _restore_attributes(*self._original_attributes[position])
+            changed += restored
+            # Accepted is the version before the look, so that what is written meanwhile, by a thread or by what was
+            # let go, is looked at in its turn.
+            if not restored:
+                self._versions.accept(position, version)
         for module, name in self._module_names:
             if sys.modules.get(name) is not module:
                 changed.append(name)
@@ -172,6 +227,14 @@ class Originals:
             if hooks:
                 changed.append(name)
                 hooks.clear()
+        for name, changeable, items in self._copiers:
+            if any(changeable.get(key) is not value for key, value in items.items()):
+                changed.append(name)
+                changeable.update(items)
+            # A library that is imported now may add an item for a class of its own; nobody may for one of torch.
+            for key in [key for key in changeable if key not in items and self._is_remembered(key)]:
+                changed.append(name)
+                del changeable[key]
         return [
             *changed,
             *self._dispatch_state.restore(),
@@ -189,12 +252,7 @@ def _restore_attributes(owner: Owner, original: dict[str, Any]) -> list[str]:
     current = vars(owner)
     # Usually nothing has changed, which comparing position by position finds out quickly. Names must be compared too:
     # if `a` and `b` were deleted, then `b` set to the old `a`, and `a` to the old `b`, only the names changed places.
-    is_unchanged = (
-        len(current) == len(original)
-        and all(map(is_, current, original))
-        and all(map(is_, current.values(), original.values()))
-    )
-    if is_unchanged:
+    if _holds_same_objects(current, original):
         return []
     changed: list[str] = []
     for name, value in original.items():
@@ -208,6 +266,15 @@ def _restore_attributes(owner: Owner, original: dict[str, Any]) -> list[str]:
             delattr(owner, name)
             changed.append(name)
     return [f"{owner.__name__}.{name}" for name in changed]
+
+
+def _holds_same_objects(current: Mapping[Any, Any], original: Mapping[Any, Any]) -> bool:
+    """Return True if the keys and values of two mappings are the same objects, in the same order."""
+    return (
+        len(current) == len(original)
+        and all(map(is_, current, original))
+        and all(map(is_, current.values(), original.values()))
+    )
 
 
 def _imported_modules(prefixes: tuple[str, ...]) -> list[types.ModuleType]:

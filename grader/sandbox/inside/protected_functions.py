@@ -5,7 +5,7 @@ module or class, as `originals` does, does not show the change.
 
 Inside a function, what decides what it does is in three places:
 
-- an attribute such as `__code__` (`_ASSIGNABLE_PARTS`): an audit hook notes each assignment (`note_assignment`);
+- an attribute such as `__code__` (`_ASSIGNABLE_PARTS`): `noted_assignments` notes each assignment;
 - the content of a closure cell: `restore` compares it with the original;
 - entries of a dict, such as the keyword defaults: `restore` compares them too.
 
@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import torch._compile
 
 from grader.sandbox.inside.compiler_stand_in import StandIn
+from grader.sandbox.inside.noted_assignments import NotedAssignments
 
 # Give this module its own copy of the builtins, made before any submission runs: a submission can replace `len` or
 # `setattr` in the shared dict.
@@ -61,16 +62,6 @@ class _DictEntries(NamedTuple):
     """Its entries as they must be."""
 
 
-class _Assignment(NamedTuple):
-    """An assignment to a part of a protected function, or the deletion of that part."""
-
-    function: FunctionType
-    part: str
-    """One of `_ASSIGNABLE_PARTS`."""
-    before: Any
-    """The value that the part had before."""
-
-
 class ProtectedFunctions:
     """Functions that must not be changed, and what is needed to restore them."""
 
@@ -84,8 +75,8 @@ class ProtectedFunctions:
         self._cache_clear: dict[FunctionType, Callable[[], None]] = {}
         """Function wrapped by `functools.lru_cache` -> the wrapper's `cache_clear`, which forgets results of a changed
         function."""
-        self._assignments: list[_Assignment] = []
-        """Assignments noted since the functions were last restored, in order."""
+        self.assignments = NotedAssignments(_ASSIGNABLE_PARTS)
+        """Assignments to the functions' parts."""
 
     def protect(self, value: Any) -> None:
         """Protect the functions that `value` is or wraps (see `_functions_behind`), and those in their closures."""
@@ -94,6 +85,7 @@ class ProtectedFunctions:
                 self._cache_clear[function] = value.cache_clear
             if function not in self._functions:
                 self._functions.add(function)
+                self.assignments.watch(function)
                 self._protect_parts(function)
 
     def _protect_parts(self, function: FunctionType) -> None:
@@ -113,34 +105,14 @@ class ProtectedFunctions:
             self._cells.append(_ClosureCell(name, cell, content))
             self.protect(content)
 
-    def note_assignment(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Remember the old value of a part of a protected function that is about to be assigned or deleted.
-
-        This is an audit hook: Python calls it before it does what it reports, so the part still has its old value.
-        Comparing the parts of all functions afterwards, as is done for cells, would be slow in a forked process:
-        looking at an object changes its reference count, and the first such change copies the object's memory page.
-
-        Args:
-            event: name of the audit event.
-            arguments: arguments of the event. For an assignment, they are the object, the name of the attribute, and
-                the new value; code may pass others by `sys.audit`.
-        """
-        if event in ("object.__setattr__", "object.__delattr__") and len(arguments) > 1:
-            function, part = arguments[:2]
-            is_protected = isinstance(function, FunctionType) and function in self._functions
-            if is_protected and part in _ASSIGNABLE_PARTS:
-                self._assignments.append(_Assignment(function, part, getattr(function, part)))
-
     def restore(self) -> list[str]:
         """Restore all functions, and return the qualified names of those that were changed, each once."""
         changed: list[str] = []
-        # A copy, because the assignments made here are noted too.
-        for function, part, before in reversed(self._assignments.copy()):
-            setattr(function, part, before)
+        for function in self.assignments.undo():
+            assert isinstance(function, FunctionType)  # nothing else is watched here
             if function in self._cache_clear:
                 self._cache_clear[function]()
             changed.append(function.__qualname__)
-        self._assignments.clear()
         for name, cell, content in self._cells:
             if _cell_content(cell) is not content:
                 _set_cell_content(cell, content)
