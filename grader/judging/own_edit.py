@@ -167,10 +167,11 @@ class _Search:
         explanation = explain(trace, judge(exercise, trace, reference.solution_run), reference)
         first = explanation.mistakes[0].variant
         self._others = tuple(variant for variant in explanation.combination if variant != first)
+        self._source_of_others = reference.source_with_mistakes(self._others) if self._others else None
 
     def find(self, source: str) -> SmallEdit | None:
         """Return an edit of `source`, the learner's program, that alone does it; None if none is found."""
-        if self._others and self._reference.source_with_mistakes(self._others) is None:
+        if self._others and self._source_of_others is None:
             return None  # they cannot be put into one program
         runner = _RunnerWithDeadline(self._runner, _MAX_SECONDS)
         found = search_repair(self._exercise, source, self._runs, self._aim, runner, budget=_MAX_PLAYS)
@@ -211,9 +212,9 @@ class _Search:
 
     def _aim(self, scenario: str) -> Run:
         """Return the run that the mended program should have."""
-        if self._others:
-            return self._reference.run_with_mistakes(self._others, scenario)
-        return self._reference.solution_run(scenario)
+        if self._source_of_others is None:  # there are no others
+            return self._reference.solution_run(scenario)
+        return self._reference.complete_run(self._source_of_others, scenario)
 
 
 class _RunnerWithDeadline:
@@ -248,12 +249,16 @@ class _LineChange:
 def _as_line_change(before: Sequence[str], edit: SmallEdit) -> _LineChange | None:
     """Return the lines that an edit changes; None if it is a move that `_as_line_move` cannot read.
 
+    None also if the edit needs imports: a hint tells of one place only.
+
     The change's `effect` says what happens to the lines that are shown; it may differ from that of the edit's kind.
 
     Args:
         before: all lines of the program before the edit.
         edit: the edit.
     """
+    if edit.imports:
+        return None
     after = edit.program.split("\n")
     start = _count_equal_first_lines(before, after)
     end = len(before) - _count_equal_first_lines(before[start:][::-1], after[start:][::-1])
