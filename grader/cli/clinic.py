@@ -103,17 +103,15 @@ def _go_through(visit: "Visit", folder: Path) -> bool:
         if answered is None or answered == "q":
             say("여기까지 할게요. 이 코드는 푼 것으로 세지 않았어요. 오늘 다시 열면 이 코드에서 이어져요.")
             return False
-        line = (
-            int(answered) if visit.can_be_pointed_at and answered.isascii() and answered.isdigit() else None
-        )
-        if answered not in keys and line is None:
+        at = int(answered) if visit.can_be_pointed_at and answered.isascii() and answered.isdigit() else None
+        if answered not in keys and at is None:
             typed = f"'{one_line(answered, 20)}'"
             say(f"{with_particle(typed, '이라는/라는')} 키는 없어요.")
             continue
         if answered == "a":
             reply = visit.given_up()
-        elif answered == "m" or line is not None:
-            reply = _marked(visit, line)
+        elif answered == "m" or at is not None:
+            reply = _marked(visit, at)
         else:
             reply = _judged(visit, file)
         for line in reply.lines:
@@ -181,17 +179,17 @@ def _judged(visit: "Visit", file: Path) -> "Answer":
     return visit.mended(feedback)
 
 
-def _marked(visit: "Visit", line: int | None = None) -> "Answer":
+def _marked(visit: "Visit", at: int | None = None) -> "Answer":
     """Let the learner point at the wrong line, and at the symptom if there is a question, until both are right.
 
     Args:
         visit: the case.
-        line: the line that was typed already.
+        at: the line that was typed already.
     """
     from grader.practice.visit import Answer
 
     while True:
-        reply, line = _marked_once(visit, line), None
+        reply, at = _marked_once(visit, at), None
         if reply is None:
             return Answer(("고르지 않았어요.",), over=False)
         if reply.over:
