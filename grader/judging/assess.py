@@ -8,8 +8,9 @@ of an exercise. If there is none, they call `feedback_without_trace` or `feedbac
    `rule_out_twins` marks those of their twins that the learner's text speaks against.
 3. For each of these mistakes, `locate` finds the learner's line, `true_explanation` says which sentences about it are
    true of this run, `clearest_difference` gives the first difference in the scenario that shows it most clearly, and
-   `right_lines` the solution's lines in its place. Where a call is written but never made, `unmade_call` finds a better
-   line and sentence.
+   `right_lines` the solution's lines in its place. Where the code tells how the mistake was made, `fitting_wording`
+   finds the line and the texts that say so. Where a call is written but never made, `unmade_call` finds a better line
+   and sentence.
 4. `gather_evidence` finds what else shows that something is wrong.
 5. If known mistakes do not explain everything, `signature_difference` says whether the function takes the arguments
    that it should.
@@ -55,6 +56,7 @@ from grader.judging.text_location import Location
 from grader.judging.true_sentences import TrueText, true_explanation
 from grader.judging.twins_by_text import rule_out_twins
 from grader.judging.uncalled import unmade_call
+from grader.judging.wordings import fitting_wording
 from grader.observe.play import Scenario
 from grader.observe.trace import Failure, Trace
 from grader.submission.source_file import Complaint
@@ -76,6 +78,8 @@ class _MistakeDetails(NamedTuple):
     """What is true of it in this run, in Korean."""
     difference: FirstDifference | None
     """The first difference in the scenario that shows it most clearly; None if no scenario shows it."""
+    hint: str
+    """Hint in place of the mistake's own; empty: its own."""
 
 
 def assess(exercise: Exercise, trace: Trace, reference: Reference, learner_code: LearnerCode) -> Feedback:
@@ -187,13 +191,18 @@ def _details_of_mistakes(
     details = []
     for mistake, found_location in zip(explanation.mistakes, locations, strict=True):
         location = found_location
-        text = true_explanation(mistake, explanation, trace, reference)
+        worded = fitting_wording(exercise, mistake.shown_alternatives[0], learner_code)
+        wording = None if worded is None else worded.wording
+        if worded is not None:
+            location = Location(worded.line)
+        text = true_explanation(mistake, explanation, trace, reference, wording)
         unmade = unmade_call(exercise, mistake, learner_code)
         if unmade is not None:
             location = Location(unmade.line)
             text = replace(text, explain=f"{unmade.sentence} {text.explain}".rstrip(), title=unmade.title)
         difference = clearest_difference(mistake, explanation, trace, verdict, reference)
-        details.append(_MistakeDetails(mistake, location, text, difference))
+        hint = "" if wording is None else wording.hint
+        details.append(_MistakeDetails(mistake, location, text, difference, hint))
     return details
 
 
@@ -238,6 +247,7 @@ def _name_mistake(details: _MistakeDetails, exercise: Exercise, learner_code: Le
         named,
         ids=tuple(alternative.id for alternative in mistake.alternatives),
         titles=(text.title,) if text.title else named.titles,
+        hint=details.hint or named.hint,
         symptom=text.symptom,
         difference=details.difference,
         right_lines=right_lines(exercise, mistake),

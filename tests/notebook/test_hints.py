@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from grader.course.feedback import MOST_MISTAKES
 from grader.course.reading import load_course
-from grader.learner.history import MOST_MISTAKES
 from grader.learner.progress import Progress
 from grader.notebook.hints import Hints, hints_left, next_hints, total_hints
 from grader.report.hint_ladder import STEP_NAMES
