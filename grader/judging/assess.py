@@ -55,7 +55,7 @@ from grader.judging.signature import signature_difference
 from grader.judging.text_location import Location
 from grader.judging.true_sentences import TrueText, true_explanation
 from grader.judging.twins_by_text import rule_out_twins
-from grader.judging.uncalled import unmade_call
+from grader.judging.uncalled import calls_without_parentheses, unmade_call
 from grader.judging.wordings import fitting_wording
 from grader.observe.play import Scenario
 from grader.observe.trace import Failure, Trace
@@ -64,6 +64,9 @@ from grader.submission.syntax import definition_of, has_empty_body
 
 _SIGNATURES_TITLE = "함수의 첫 줄"
 """`FirstDifference.what` if `expected` and `got` are signatures: Korean for "the function's first line"."""
+_SLIPS = ("NameError", "AttributeError", "ImportError", "ModuleNotFoundError")
+"""Exceptions over a name that is not there. What ran before one tells nothing of the mistake, and the right order of
+events, a part of the answer, is not shown beside it."""
 _MAX_LINE_CHARACTERS = 400
 """Maximum number of characters shown of the learner's line beside a mistake; a line may hold a whole table of data."""
 
@@ -105,10 +108,16 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, learner_code:
         unexplained_checks=_unexplained_checks(explanation, verdict, reference),
         exception_apart=exception is not None,
     )
+    if verdict.failure is not None and verdict.failure.type in _SLIPS and not diagnosis.mistakes:
+        diagnosis = replace(diagnosis, yours=(), right=(), order_scenario="")
     if exception is not None:  # show this exception rather than one that a named mistake explains
         verdict = replace(verdict, failure=exception)
     line = _line_to_show(details, evidence)
     feedback = _make_feedback(exercise, trace, verdict, diagnosis, line, learner_code)
+    if verdict.failure is not None and not diagnosis.mistakes:
+        feedback = replace(
+            feedback, notes=(*feedback.notes, *_calls_without_parentheses(exercise, learner_code))
+        )
     if verdict.status == "passed" or trace.load_failure is not None or diagnosis.explains_all:
         return feedback
     return _with_signature_difference(feedback, exercise, learner_code)
@@ -204,6 +213,16 @@ def _details_of_mistakes(
         hint = "" if wording is None else wording.hint
         details.append(_MistakeDetails(mistake, location, text, difference, hint))
     return details
+
+
+def _calls_without_parentheses(exercise: Exercise, learner_code: LearnerCode) -> list[str]:
+    """Return a Korean line for each call that lacks its parentheses, which the exception keeps from being noticed."""
+    notes = []
+    for unmade in calls_without_parentheses(exercise, learner_code):
+        place = learner_code.place_of(unmade.line)
+        if place is not None:
+            notes.append(f"{place.line}번째 줄도 보세요. {unmade.sentence}")
+    return notes
 
 
 def _make_diagnosis(
