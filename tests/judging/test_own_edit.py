@@ -10,7 +10,7 @@ from grader.grading import SEED
 from grader.judging import own_edit
 from grader.judging.assess import assess
 from grader.judging.learner_code import LearnerCode
-from grader.judging.own_edit import with_own_edit
+from grader.judging.own_edit import with_own_edit, with_own_names
 from grader.judging.reference import cached_reference
 from grader.observe.play import play
 from grader.observe.program import load_program
@@ -51,6 +51,7 @@ def _checked(exercise_name: str, text: str) -> tuple[Feedback, Feedback]:
 def _no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a busy machine find the same edits."""
     monkeypatch.setattr(own_edit, "_MAX_SECONDS", 600.0)
+    monkeypatch.setattr(own_edit, "_MAX_SECONDS_UNDOING", 600.0)
     monkeypatch.setattr(own_edit, "_MAX_SECONDS_AT_THE_CARD", 600.0)
 
 
@@ -70,9 +71,10 @@ def test_what_is_missing_is_missing_at_one_place(name: str) -> None:
     (_, (idea, place, last)), *_ = hints_by_mistake(after, "at-once")
     assert idea.startswith(mistake.hint)
     assert "번째 줄" not in idea + place, "the card has told the place"
-    assert last.startswith(f"{mistake.line}번째 줄 앞에 `opt.zero_grad()`를 넣어요.")
+    assert last == "", "the card has told what is missing where"
+    (_, (_, place, last)), *_ = hints_by_mistake(after, "after-hint")
+    assert f"{mistake.line}번째 줄 앞에 `opt.zero_grad()`를 넣어요." in last
     assert lines[edit.first - 1].strip() in last
-    (_, (_, place, _)), *_ = hints_by_mistake(after, "after-hint")
     assert place.startswith(f"{mistake.line}번째 줄 앞을 보세요.")
     assert words.mistake_place(mistake) == f"{mistake.line}번째 줄보다 앞"
 
@@ -94,8 +96,8 @@ def test_where_the_edit_does_not_mend_at_the_cards_place_the_card_moves() -> Non
     assert edit.behind < backward
     assert (mistake.line, mistake.after, mistake.before) == (edit.behind, True, False)
     assert mistake.source_line == after.source_line == edit.line_behind.strip()
-    (_, (_, _, last)), *_ = hints_by_mistake(after, "at-once")
-    assert last.startswith(f"{mistake.line}번째 줄 뒤에 ")
+    (_, (_, _, last)), *_ = hints_by_mistake(after, "after-hint")
+    assert f"{mistake.line}번째 줄 뒤에 " in last
 
 
 def test_a_line_that_is_wrong_is_rewritten_and_not_followed_by_a_right_one() -> None:
@@ -104,3 +106,32 @@ def test_a_line_that_is_wrong_is_rewritten_and_not_followed_by_a_right_one() -> 
     mistake, edit = after.diagnosis.mistakes[0], after.diagnosis.mistakes[0].own_edit
     assert edit is not None
     assert (edit.effect, edit.first, edit.old) == ("rewrites", mistake.line, ("    sam.first_step()",))
+
+
+def test_each_mistake_has_its_own_edit() -> None:
+    """The hints about the second mistake end with its line as well."""
+    text = sample("accepted", "train_step", "clears_at_the_end").text
+    text = text.replace(".step()", ".step()\n    opt.step()", 1).replace(".item()", ".detach().numpy()")
+    _, after = _checked("train_step", text)
+    edits = {mistake.id: mistake.own_edit for mistake in after.diagnosis.mistakes}
+    assert edits["step-twice"] is not None
+    assert edits["returns-tensor"] is not None
+    assert ".item()" in edits["returns-tensor"].new[-1]
+
+
+def test_without_time_for_a_play_the_line_comes_in_the_learners_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(own_edit, "_MAX_SECONDS", 0.0)
+    monkeypatch.setattr(own_edit, "_MAX_SECONDS_UNDOING", 0.0)
+    monkeypatch.setattr(own_edit, "_MAX_SECONDS_AT_THE_CARD", 0.0)
+    source = (
+        "def train_step(net, opt, criterion, x, y):\n    opt.zero_grad()\n    error = criterion(net(x), y)\n"
+    )
+    source += "    error.backward()\n    opt.step()\n    return error\n"
+    _, after = _checked("train_step", source)
+    after = with_own_names(after, load_course().exercise("train_step"), LearnerCode(source))
+    (mistake,) = after.diagnosis.mistakes
+    assert (mistake.own_edit, mistake.own_lines) == (None, ("return error.item()",))
+    ((_, (_, _, last)),) = hints_by_mistake(after, "at-once")
+    assert "return error.item()" in last
