@@ -111,7 +111,7 @@ def test_a_line_that_is_wrong_is_rewritten_and_not_followed_by_a_right_one() -> 
 def test_each_mistake_has_its_own_edit() -> None:
     """The hints about the second mistake end with its line as well."""
     text = sample("accepted", "train_step", "clears_at_the_end").text
-    text = text.replace(".step()", ".step()\n    opt.step()", 1).replace(".item()", ".detach().numpy()")
+    text = text.replace(".step()", ".step()\n    opt.step()", 1).replace("float(loss)", "loss.detach().numpy()")
     _, after = _checked("train_step", text)
     edits = {mistake.id: mistake.own_edit for mistake in after.diagnosis.mistakes}
     assert edits["step-twice"] is not None
