@@ -69,14 +69,23 @@ def exclude_each_other(one: MistakeVariant, other: MistakeVariant) -> bool:
 
 
 def variants_of(exercise: Exercise) -> list[MistakeVariant]:
-    """Return every variant of every known mistake, in the order of the exercise's TOML."""
+    """Return every variant of every known mistake, in the order of the exercise's TOML.
+
+    Those that are also made in one of two copies (`Cases`) come a second and a third time, unless they edit something
+    outside the block that is copied. The usual variant may not: `variant_source` refuses it.
+    """
     in_one_copy = exercise.cases.mistakes if exercise.cases else ()
     found: list[MistakeVariant] = []
     for mistake in exercise.mistakes:
         found += [MistakeVariant(mistake, number) for number in range(len(mistake.programs))]
         if mistake.id in in_one_copy:
-            found += [
+            in_copies = [
                 MistakeVariant(mistake, n, copy) for n in range(len(mistake.programs)) for copy in (1, 2)
+            ]
+            found += [
+                variant
+                for variant in in_copies
+                if variant.number == 0 or combination_source(exercise, (variant,)) is not None
             ]
     return found
 

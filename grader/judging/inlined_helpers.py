@@ -8,8 +8,9 @@ compound. The statement itself stays, and so does every later call of the helper
 Where an argument of the call is a variable, its name replaces the parameter's. Each `return` becomes what the calling
 statement does with the value (`_ReturnReplacer`). Helpers of helpers are inlined in the same way. In a class, methods
 that the exercise does not ask for are helpers, too (`inline_methods`). So are the methods of another class of the
-learner's: those that Python calls itself (`__init__`, `__enter__` …) where the class is called, the others where one of
-their name is (`_class_helpers`). Calls inside a `match` are not looked for.
+learner's: those that the learner's code calls where one of their name is called, the others (`__init__`, `__enter__`,
+or what a library calls, as `get_lr`) where the class is (`_class_helpers`). A helper that is handed over, such as a
+hook, counts as called there. Calls inside a `match` are not looked for.
 
 Example: `mean(values)` does `return sum(values) / len(values)`. Then the statement `average = mean(losses)` is followed
 by `average = sum(losses) / len(losses)`, which has the line of that `return`. Before `if not higher(score): return`,
@@ -18,7 +19,7 @@ where `higher(x)` does `return x > best`, comes `if not score > best: pass`.
 The result is for comparison only and need not run: a helper's own names may be names of the caller, too.
 
 To add another form of helper, such as `mean = lambda values: …`: `_helpers_among` says what is a helper,
-`_Inliner._called_helper` finds its calls, and `_body_for_call` makes what is placed.
+`_Inliner._helpers_used_by` finds its calls, and `_body_for_call` makes what is placed.
 """
 
 import ast
@@ -32,7 +33,7 @@ from grader.submission.syntax import Definition, arguments_of, blocks, head, is_
 
 _Helpers = dict[str, ast.FunctionDef]
 """The learner's functions that may be inlined, by name; methods by `self.NAME`, those of another class by `.NAME`, too,
-and what Python calls itself of another class by the name of the class."""
+and those of another class that the learner's code does not call by the name of the class."""
 
 
 def inline_helpers(function: ast.FunctionDef, top_level: Mapping[str, Definition]) -> ast.FunctionDef:
@@ -47,7 +48,11 @@ def inline_helpers(function: ast.FunctionDef, top_level: Mapping[str, Definition
     classes = [node for node in (*top_level.values(), *ast.walk(function)) if isinstance(node, ast.ClassDef)]
     passed = {argument.arg for argument in arguments_of(function.args)}
     inlined = copy.deepcopy(function)
-    inliner = _Inliner(_class_helpers(classes) | helpers | _nested_functions(function), not_helpers=passed)
+    inliner = _Inliner(
+        _class_helpers(classes, (*top_level.values(), function)) | helpers,
+        _nested_functions(function),
+        not_helpers=passed,
+    )
     inlined.body = inliner.inline(inlined.body)
     return inlined
 
@@ -68,7 +73,7 @@ def inline_methods(
     others = [
         node for node in top_level.values() if isinstance(node, ast.ClassDef) and node.name != definition.name
     ]
-    functions |= _class_helpers(others)
+    functions |= _class_helpers(others, top_level.values())
     helper_methods = {
         f"self.{name}": node for name, node in methods(definition).items() if name not in asked_for
     }
@@ -76,9 +81,13 @@ def inline_methods(
     inlined: set[str] = set()
     for name, method in methods(result).items():
         if name in asked_for:
-            helpers = functions | helper_methods | _nested_functions(method)
             passed = {argument.arg for argument in arguments_of(method.args)}
-            inliner = _Inliner(helpers, definition.name, not_helpers=passed)
+            inliner = _Inliner(
+                functions | helper_methods,
+                _nested_functions(method),
+                class_name=definition.name,
+                not_helpers=passed,
+            )
             method.body = inliner.inline(method.body)
             inlined |= inliner.inlined
     result.body = [
@@ -94,25 +103,33 @@ def _helpers_among(nodes: Iterable[ast.AST]) -> _Helpers:
     return {node.name: node for node in nodes if isinstance(node, ast.FunctionDef)}
 
 
-def _class_helpers(classes: Sequence[ast.ClassDef]) -> _Helpers:
+def _class_helpers(classes: Sequence[ast.ClassDef], definitions: Iterable[Definition]) -> _Helpers:
     """Return the methods of the learner's other classes as helpers (see `_Helpers`).
 
     Methods whose name two of the classes have are left out under `self.NAME` and `.NAME`.
+
+    Args:
+        classes: the classes.
+        definitions: all definitions of the program. A method whose name stands in none of them as that of an
+            attribute is called by Python or by a library.
     """
+    if not classes:
+        return {}
+    used = {node.attr for one in definitions for node in ast.walk(one) if isinstance(node, ast.Attribute)}
     helpers: _Helpers = {}
     names = Counter(name for node in classes for name in methods(node))
     for node in classes:
-        called_by_python = []
+        called_by_others = []
         for name, method in methods(node).items():
-            if name.startswith("__"):
-                called_by_python += method.body
+            if name.startswith("__") or name not in used:
+                called_by_others += method.body
             elif names[name] == 1:
                 helpers[f"self.{name}"] = method
                 helpers[f".{name}"] = _without_self(method)
-        if called_by_python:
+        if called_by_others:
             constructor = _without_self(methods(node).get("__init__") or next(iter(methods(node).values())))
             helpers[node.name] = constructor
-            constructor.body = called_by_python
+            constructor.body = called_by_others
     return helpers
 
 
@@ -134,16 +151,23 @@ class _Inliner:
     """Inlines each helper once, at its first call."""
 
     def __init__(
-        self, helpers: _Helpers, class_name: str | None = None, *, not_helpers: Set[str] = frozenset()
+        self,
+        helpers: _Helpers,
+        nested: _Helpers,
+        *,
+        class_name: str | None = None,
+        not_helpers: Set[str] = frozenset(),
     ) -> None:
         """Begin with no helper inlined.
 
         Args:
-            helpers: what may be inlined.
+            helpers: what may be inlined, but for the functions nested in the definition.
+            nested: those. They stand in the definition already, so only a call moves them.
             class_name: name of the class around the statements; None outside of classes.
             not_helpers: names of objects that are handed over, such as `opt`: `opt.step()` calls no helper `.step`.
         """
-        self._helpers = helpers
+        self._helpers = helpers | nested
+        self._nested = nested
         self._class_name = class_name
         self._not_helpers = not_helpers
         self.inlined: set[str] = set()
@@ -160,9 +184,8 @@ class _Inliner:
                 result.append(statement)  # a helper's body is placed where it is called
                 continue
             bodies: list[ast.stmt] = []
-            for call in _calls_in_first_line(statement):
-                name = self._called_helper(call)
-                if name is not None and name not in self.inlined:
+            for name, call in self._helpers_used_by(statement):
+                if name not in self.inlined:
                     self.inlined.add(name)
                     bodies += self.inline(_body_for_call(call, self._helpers[name], statement))
             if is_compound(statement):
@@ -181,14 +204,37 @@ class _Inliner:
             if not (isinstance(statement, ast.FunctionDef | ast.ClassDef) and statement.name in self.inlined)
         ]
 
-    def _called_helper(self, call: ast.Call) -> str | None:
-        """Return the name, as in `_Helpers`, of the helper that is called; None if none of them is.
+    def _helpers_used_by(self, statement: ast.stmt) -> Iterator[tuple[str, ast.Call]]:
+        """Yield the helpers that a statement uses, but not in its blocks; each after those used in its arguments.
 
-        `f()` calls the helper `f`; `self.f()`, `cls.f()` and `Class.f()` call the helper `self.f`; `x.f()` calls the
-        helper `.f`.
+        A helper is used if it is called or, unless it is a nested function, if it is read: then it is a property, or
+        handed over to be called elsewhere.
+
+        Yields:
+            The helper's name, as in `_Helpers`, and its call; for one that is read, a call without arguments.
+        """
+        if not self._helpers:
+            return
+        nodes = [node for part in head(statement) for node in _innermost_first(part)]
+        called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+        for node in nodes:
+            if isinstance(node, ast.Call):
+                name = self._helper_named(node.func)
+                if name is not None:
+                    yield name, node
+            elif isinstance(node, ast.Name | ast.Attribute) and id(node) not in called:
+                name = self._helper_named(node)
+                if name is not None and name not in self._nested:
+                    yield name, ast.copy_location(ast.Call(node, [], []), node)
+
+    def _helper_named(self, function: ast.expr) -> str | None:
+        """Return the name, as in `_Helpers`, of the helper that an expression stands for; None if for none of them.
+
+        `f` stands for the helper `f`; `self.f`, `cls.f` and `Class.f` for the helper `self.f`; `x.f` for the helper
+        `.f`.
         """
         name = ""
-        match call.func:
+        match function:
             case ast.Name(id=name):
                 pass
             case ast.Attribute(value=ast.Name(id=owner), attr=method) if owner in (
@@ -200,11 +246,6 @@ class _Inliner:
             case ast.Attribute(value=value, attr=method) if getattr(value, "id", "") not in self._not_helpers:
                 name = f".{method}"
         return name if name in self._helpers else None
-
-
-def _calls_in_first_line(statement: ast.stmt) -> list[ast.Call]:
-    """Return the calls in a statement, but not in its blocks; each comes after the calls in its arguments."""
-    return [node for part in head(statement) for node in _innermost_first(part) if isinstance(node, ast.Call)]
 
 
 def _innermost_first(node: ast.AST) -> Iterator[ast.AST]:
@@ -246,9 +287,10 @@ def _passes_object(call: ast.Call, helper: ast.FunctionDef) -> bool:
 class _ReturnReplacer(ast.NodeTransformer):
     """Replaces each `return x` of a helper by what the statement that calls it does with `x`.
 
-    If the statement is an assignment of the call alone, this is the assignment of `x` to its first target. If it is an
-    `if` and `x` is no constant, it is an `if` with only `pass` in it: its condition with `x` in the place of the call.
-    In other cases, such as a `while`, it is `x` as a statement.
+    If the statement is an assignment of the call alone, this is the assignment of `x` to its first target. If it
+    returns the call alone, this stays `return x`. If it is an `if` and `x` is no constant, it is an `if` with only
+    `pass` in it: its condition with `x` in the place of the call. In other cases, such as a `while`, it is `x` as a
+    statement.
     """
 
     def __init__(self, call: ast.Call, statement: ast.stmt) -> None:
@@ -260,6 +302,8 @@ class _ReturnReplacer(ast.NodeTransformer):
         match self._statement:
             case ast.Assign(targets=[target, *_], value=assigned) if assigned is self._call:
                 replacement = ast.Assign([target], value)
+            case ast.Return(value=returned) if returned is self._call:
+                replacement = ast.Return(value)
             case ast.If(test=test) if not isinstance(value, ast.Constant):
                 replacement = ast.If(_with_replaced(test, self._call, value), [ast.Pass()], [])
         return ast.fix_missing_locations(ast.copy_location(replacement, node))

@@ -364,6 +364,35 @@ def test_another_divisor_of_the_solution_is_told_as_such() -> None:
     assert kind_of(source, solution, "loss = loss_fn(out, yb) / len(xb)") == "divisor"
 
 
+def test_another_dividend_of_the_solution_is_not_called_another_divisor() -> None:
+    solution = "def f(total, count, n):\n    return count / n\n"
+    source = solution.replace("count / n", "(total - 2) / n")
+    assert kind_of(source, solution, "return count / n") == "returned"
+
+
+ANNOTATED = """class f:
+    name: str | None = None
+
+    def step(self, size: int | None, rate=0.05) -> float | None:
+        return size * rate
+"""
+
+
+def test_annotations_are_not_edited() -> None:
+    source = ANNOTATED.replace("int | None", "int").replace("str | None", "list | None")
+    edits = tried(source.replace("float | None", "str"), ANNOTATED)
+    written = [edit.program for edit in edits if "def step(" in edit.program]
+    assert all("(self, size: int, " in program and " -> str:" in program for program in written)
+    assert not [edit for edit in edits if edit.new == ("    name: list = None",)]
+
+
+@pytest.mark.parametrize("returns", ["", " -> float"])
+def test_defaults_are_compared_whatever_is_annotated(returns: str) -> None:
+    source = ANNOTATED.replace(" -> float | None", returns).replace("rate=0.05", "rate=-0.5")
+    edits = tried(source, ANNOTATED)
+    assert edits[position(edits, f"def step(self, size: int | None, rate=0.05){returns}:")].kind != "wrapped"
+
+
 def test_of_equal_edits_the_kind_that_says_more_is_told() -> None:
     solution = "def f(update, xs, n):\n    update(xs[0:n + 1])\n"
     assert kind_of(solution.replace("n + 1", "n"), solution, "update(xs[0:n + 1])") == "off-by-one"
