@@ -28,7 +28,8 @@ from grader.judging.messages import (
     only_waited_message,
     time_limit_message,
 )
-from grader.judging.own_edit import wants_own_edit, with_own_edit, with_own_names
+from grader.judging.own_edit import wants_own_edit, with_own_edit
+from grader.judging.own_names import with_own_names
 from grader.judging.reference import Reference, cached_reference
 from grader.judging.repair.add_repair import wants_repair, with_repair
 from grader.observe.trace import Trace

@@ -8,7 +8,7 @@ gives the learner's program the runs of the solution with the *other* mistakes: 
    mistakes, so the edit is found on a busy machine, too.
 2. Only for the mistake named first: `repair/search.py` searches among all small edits, for as long as it may.
 3. Where nothing that was played mends a mistake, the solution's lines stand in for the edit, in the learner's names
-   (`with_own_names`).
+   (`own_names.py`).
 
 The card, the hints and the edit are to name one place. An edit that only inserts lines is also played at the place that
 the comparison of texts has found (`locate.py`), and told there if it mends the mistake there, too: `zero_grad()` may
@@ -19,8 +19,8 @@ are alike is only a sign.
 Example: the learner clips after `step()`. The edit found moves line 5, `opt.step()`, behind line 7.
 
 `notebook/check.py` and `grading/grade_submission.py` (for one's own file) call `with_own_edit` where `wants_own_edit`
-is true, and then `with_own_names`; `report/hint_ladder.py` words `NamedMistake.own_edit`. Kinds of edits are added in
-`repair/`; what is told of a kind's lines follows from its `Effect` (`_as_line_change`).
+is true, and then `own_names.with_own_names`; `report/hint_ladder.py` words `NamedMistake.own_edit`. Kinds of edits are
+added in `repair/`; what is told of a kind's lines follows from its `Effect` (`_as_line_change`).
 """
 
 import ast
@@ -40,14 +40,12 @@ from grader.judging.edits import Combination, MistakeVariant, variant_source
 from grader.judging.explain import ExplainedMistake, Explanation, explain
 from grader.judging.judge import judge
 from grader.judging.learner_code import LearnerCode
+from grader.judging.own_names import headers_in_own_names, in_own_names
 from grader.judging.reference import Reference
-from grader.judging.repair.definition_text import DefinitionText
 from grader.judging.repair.edit_drafts import KINDS
 from grader.judging.repair.search import Runner, search_repair
 from grader.judging.repair.small_edits import Focus, SmallEdit, small_edits
 from grader.judging.repair.top_level_names import import_statements
-from grader.judging.repair.translated_solution import TranslatedSolution, header_text
-from grader.judging.right_lines import GAP
 from grader.judging.solution import exercise_source, solution_source
 from grader.observe.trace import Run, Trace
 from grader.sandbox.attempts_spent import AttemptsSpent
@@ -71,8 +69,6 @@ _MAX_LINE_CHARACTERS = 400
 """Maximum number of characters shown of the edited line; `assess.py` shows as many of other lines."""
 _MAX_LINES = 6
 """Maximum number of old lines, and of new lines, of an edit that is told; more would give the answer away."""
-_MAX_OWN_LINES = 3
-"""Maximum number of the solution's lines that stand in for an edit."""
 _WORD = re.compile(r"\w+|[^\w\s]")
 
 
@@ -122,61 +118,6 @@ def with_own_edit(
         return feedback
 
 
-def with_own_names(feedback: Feedback, exercise: Exercise, learner_code: LearnerCode) -> Feedback:
-    """Return the feedback with the solution's lines in the learner's names, for mistakes without an edit of their own.
-
-    They are left out where there are more than `_MAX_OWN_LINES`, or apart, or where the learner lacks a name.
-    """
-    named = feedback.diagnosis.mistakes
-    if not feedback.begun or all(one.own_edit is not None or not one.right_lines for one in named):
-        return feedback
-    headers = _headers_in_own_names(exercise, learner_code.text)
-    in_own_names = (
-        replace(one, own_lines=() if one.own_edit else _in_own_names(one.right_lines, headers))
-        for one in named
-    )
-    return replace(feedback, diagnosis=replace(feedback.diagnosis, mistakes=tuple(in_own_names)))
-
-
-def _headers_in_own_names(exercise: Exercise, source: str) -> Mapping[str, str]:
-    """Return the first line of each of the solution's statements as it reads in the learner's names.
-
-    Statements that cannot be translated are left out; all are if the learner's program does not define the exercise.
-    """
-    try:
-        learner = DefinitionText(source, exercise.name)
-    except LookupError:
-        return {}
-    translated = TranslatedSolution.translate(
-        learner, DefinitionText(exercise_source(exercise), exercise.name)
-    )
-    return {header_text(one.original.node): header_text(one.versions[0]) for one in translated.statements}
-
-
-def _in_own_names(right_lines: Sequence[str], headers: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the lines in the learner's names; empty if they are too many or apart, or if one is not translated."""
-    if not 0 < len(right_lines) <= _MAX_OWN_LINES:
-        return ()
-    found = []
-    for line in right_lines:
-        code = line.strip()
-        statement = _parsed_statement(f"{code} pass" if code.endswith(":") else code)
-        own = None if statement is None else headers.get(header_text(statement))
-        if code == GAP or own is None:
-            return ()
-        found.append(_indentation(line) + own)
-    return tuple(found)
-
-
-def _parsed_statement(code: str) -> ast.stmt | None:
-    """Return the one statement that a text is; None if it is anything else, such as a line of a longer one."""
-    try:
-        body = ast.parse(code).body
-    except SyntaxError:
-        return None
-    return body[0] if len(body) == 1 else None
-
-
 def _explained(exercise: Exercise, runs: Mapping[str, Run], reference: Reference) -> Explanation:
     """Return what explains the runs: feedback names mistakes but does not tell which of their variants were found."""
     trace = Trace(dict(runs))
@@ -205,8 +146,8 @@ def _own_edit(
     edit = search.undo(source, mistake, line) or (search.find(source) if is_first else None)
     change = None if edit is None else _as_line_change(lines, edit)
     if change is None and edit is None:
-        headers = _headers_in_own_names(search.exercise, source)
-        change = search.right_line(lines, line, _in_own_names(named.right_lines, headers))
+        headers = headers_in_own_names(search.exercise, source)
+        change = search.right_line(lines, line, in_own_names(named.right_lines, headers))
     if change is None:
         return None
     return _as_own_edit(lines, search.at_the_card(lines, change, named, line), learner_code)

@@ -17,7 +17,8 @@ from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.grading.in_process import SECONDS, KernelIsBroken, play_and_judge
 from grader.judging.learner_code import LearnerCode
-from grader.judging.own_edit import wants_own_edit, with_own_edit, with_own_names
+from grader.judging.own_edit import wants_own_edit, with_own_edit
+from grader.judging.own_names import with_own_names
 from grader.judging.reference import cached_reference
 from grader.judging.repair.add_repair import wants_repair, with_repair
 from grader.learner.earned import describe, pass_notes, recorded_check

@@ -10,7 +10,8 @@ from grader.grading import SEED
 from grader.judging import own_edit
 from grader.judging.assess import assess
 from grader.judging.learner_code import LearnerCode
-from grader.judging.own_edit import with_own_edit, with_own_names
+from grader.judging.own_edit import with_own_edit
+from grader.judging.own_names import with_own_names
 from grader.judging.reference import cached_reference
 from grader.observe.play import play
 from grader.observe.program import load_program
@@ -111,7 +112,9 @@ def test_a_line_that_is_wrong_is_rewritten_and_not_followed_by_a_right_one() -> 
 def test_each_mistake_has_its_own_edit() -> None:
     """The hints about the second mistake end with its line as well."""
     text = sample("accepted", "train_step", "clears_at_the_end").text
-    text = text.replace(".step()", ".step()\n    opt.step()", 1).replace("float(loss)", "loss.detach().numpy()")
+    text = text.replace(".step()", ".step()\n    opt.step()", 1).replace(
+        "float(loss)", "loss.detach().numpy()"
+    )
     _, after = _checked("train_step", text)
     edits = {mistake.id: mistake.own_edit for mistake in after.diagnosis.mistakes}
     assert edits["step-twice"] is not None
