@@ -330,7 +330,8 @@ def _unexplained_exception(explanation: Explanation, trace: Trace, reference: Re
         failure = trace.runs[name].failure if name in trace.runs else None
         if failure is None or failure.line is None:
             continue
-        expected = reference.run_with_mistakes(named, name).failure
+        with_named = reference.run_with_mistakes(named, name)
+        expected = with_named.failure if with_named is not None else None
         if expected is None or not has_same_cause(failure, expected):
             return failure
     return None

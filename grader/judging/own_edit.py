@@ -36,7 +36,7 @@ from textwrap import dedent, indent
 from grader.course.course import Exercise
 from grader.course.feedback import MOST_MISTAKES, Effect, Feedback, NamedMistake, OwnEdit
 from grader.judging.compare_runs import find_difference
-from grader.judging.edits import Combination, MistakeVariant, variant_source
+from grader.judging.edits import MistakeVariant, variant_source
 from grader.judging.explain import ExplainedMistake, Explanation, explain
 from grader.judging.judge import judge
 from grader.judging.learner_code import LearnerCode
@@ -106,9 +106,10 @@ def with_own_edit(
         named = list(feedback.diagnosis.mistakes)
         for number, (one, mistake) in enumerate(zip(named[:MOST_MISTAKES], explained.mistakes, strict=False)):
             others = tuple(variant for variant in explained.combination if variant != mistake.variant)
-            if others and reference.source_with_mistakes(others) is None:
+            source_of_others = reference.source_with_mistakes(others) if others else None
+            if others and source_of_others is None:
                 continue  # they cannot be put into one program
-            search = _Search(exercise, runs, reference, runner, others)
+            search = _Search(exercise, runs, reference, runner, source_of_others)
             edit = _own_edit(search, one, mistake, learner_code, is_first=number == 0)
             if edit is not None:
                 named[number] = _with_line_of_edit(replace(one, own_edit=edit), exercise)
@@ -233,11 +234,12 @@ class _Search:
         runs: Mapping[str, Run],
         reference: Reference,
         runner: Runner,
-        others: Combination,
+        source_of_others: str | None,
     ) -> None:
+        """`source_of_others`: the solution with the learner's other mistakes; None if there are no others."""
         self.exercise = exercise
         self._runs, self._reference, self._runner = runs, reference, runner
-        self._others = others
+        self._source_of_others = source_of_others
 
     def undo(self, source: str, mistake: ExplainedMistake, line: int | None) -> SmallEdit | None:
         """Return an edit of `source`, the learner's program, that takes the mistake back; None if none is found.
@@ -267,7 +269,7 @@ class _Search:
         changes = [_tokens_changed(edit.old, edit.new) for edit in edits]
         likeness = [max(_likeness(change, one) for one in wanted) for change in changes]
         for number in sorted(range(len(edits)), key=lambda number: -likeness[number]):
-            if likeness[number] >= _MIN_LIKENESS:
+            if likeness[number] >= _MIN_LIKENESS and not edits[number].imports:
                 yield edits[number]
 
     def find(self, source: str) -> SmallEdit | None:
@@ -334,9 +336,9 @@ class _Search:
 
     def _aim(self, scenario: str) -> Run:
         """Return the run that the mended program should have."""
-        if self._others:
-            return self._reference.run_with_mistakes(self._others, scenario)
-        return self._reference.solution_run(scenario)
+        if self._source_of_others is None:  # there are no others
+            return self._reference.solution_run(scenario)
+        return self._reference.complete_run(self._source_of_others, scenario)
 
 
 class _RunnerWithDeadline:
@@ -371,12 +373,16 @@ class _LineChange:
 def _as_line_change(before: Sequence[str], edit: SmallEdit) -> _LineChange | None:
     """Return the lines that an edit changes; None if it is a move that `_as_line_move` cannot read.
 
+    None also if the edit needs imports: a hint tells of one place only.
+
     The change's `effect` says what happens to the lines that are shown; it may differ from that of the edit's kind.
 
     Args:
         before: all lines of the program before the edit.
         edit: the edit.
     """
+    if edit.imports:
+        return None
     after = edit.program.split("\n")
     start = _count_equal_first_lines(before, after)
     end = len(before) - _count_equal_first_lines(before[start:][::-1], after[start:][::-1])

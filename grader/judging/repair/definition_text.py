@@ -9,6 +9,7 @@ an index in a block; `start` and `end` are the bounds of a slice of `program_lin
 """
 
 import ast
+import builtins
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -189,8 +190,8 @@ class DefinitionText:
 
     @cached_property
     def names_returned(self) -> set[str]:
-        """Names that occur in the expressions of its `return` statements."""
-        return {name for statement in returns(self.node) for name in names_in(statement)}
+        """Names that occur in the expressions of its `return` statements, without those of builtins."""
+        return {name for statement in returns(self.node) for name in names_in(statement)} - {*dir(builtins)}
 
     @cached_property
     def names_read(self) -> set[str]:
