@@ -25,10 +25,8 @@ added in `repair/`; what is told of a kind's lines follows from its `Effect` (`_
 
 import ast
 import logging
-import re
 import time
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, takewhile
 from textwrap import dedent, indent
@@ -47,6 +45,7 @@ from grader.judging.repair.search import Runner, search_repair
 from grader.judging.repair.small_edits import Focus, SmallEdit, small_edits
 from grader.judging.repair.top_level_names import import_statements
 from grader.judging.solution import exercise_source, solution_source
+from grader.judging.word_changes import likeness_of, words_changed
 from grader.observe.trace import Run, Trace
 from grader.sandbox.attempts_spent import AttemptsSpent
 from grader.submission.syntax import is_compound, last_line
@@ -64,12 +63,11 @@ _MAX_UNDOING_EDITS = 4
 _MAX_EDITS_COMPARED = 300
 """Maximum number of small edits, the likeliest first, that are compared with what would take a mistake back."""
 _MIN_LIKENESS = 0.5
-"""Minimum likeness (`_likeness`) of an edit to what would take the mistake back."""
+"""Minimum likeness (`word_changes.likeness_of`) of an edit to what would take the mistake back."""
 _MAX_LINE_CHARACTERS = 400
 """Maximum number of characters shown of the edited line; `assess.py` shows as many of other lines."""
 _MAX_LINES = 6
 """Maximum number of old lines, and of new lines, of an edit that is told; more would give the answer away."""
-_WORD = re.compile(r"\w+|[^\w\s]")
 
 
 def wants_own_edit(feedback: Feedback) -> bool:
@@ -212,19 +210,6 @@ def _line_in_program(named: NamedMistake, learner_code: LearnerCode) -> int | No
     return next((n for n, place in places if (place.line, place.cell) == (named.line, named.cell)), None)
 
 
-def _tokens_changed(old: Iterable[str], new: Iterable[str]) -> tuple[Counter[str], Counter[str]]:
-    """Return the words and signs that lines lose, and those that they gain."""
-    before, after = (Counter(_WORD.findall("\n".join(lines))) for lines in (old, new))
-    return before - after, after - before
-
-
-def _likeness(one: tuple[Counter[str], Counter[str]], other: tuple[Counter[str], Counter[str]]) -> float:
-    """Return how alike two changes are, from 0 to 1: the same words and signs go and come. Two moves are alike."""
-    shared = sum((a & b).total() for a, b in zip(one, other, strict=True))
-    either = sum((a | b).total() for a, b in zip(one, other, strict=True))
-    return shared / either if either else 1.0
-
-
 class _Search:
     """The search for an edit that makes the program's runs those of its other mistakes."""
 
@@ -260,14 +245,14 @@ class _Search:
             MistakeVariant(mistake.variant.mistake, n) for n in range(len(mistake.variant.mistake.programs))
         ]
         wrong = [variant_source(self.exercise, way) for way in ways]
-        wanted = [_tokens_changed(program.split("\n"), right.split("\n")) for program in wrong]
+        wanted = [words_changed(program.split("\n"), right.split("\n")) for program in wrong]
         focus = Focus(lines=frozenset() if line is None else frozenset({line}))
         imports = import_statements(solution_source(self.exercise.lesson))
         found = small_edits(source, self.exercise.name, right, focus, imports)
         until = time.monotonic() + _MAX_SECONDS_UNDOING
         edits = list(takewhile(lambda _: time.monotonic() < until, islice(found, _MAX_EDITS_COMPARED)))
-        changes = [_tokens_changed(edit.old, edit.new) for edit in edits]
-        likeness = [max(_likeness(change, one) for one in wanted) for change in changes]
+        changes = [words_changed(edit.old, edit.new) for edit in edits]
+        likeness = [max(likeness_of(change, one) for one in wanted) for change in changes]
         for number in sorted(range(len(edits)), key=lambda number: -likeness[number]):
             if likeness[number] >= _MIN_LIKENESS and not edits[number].imports:
                 yield edits[number]
