@@ -16,7 +16,7 @@ from grader.notebook.terminal_keys import latin
 from grader.report.plain_text import split_code
 
 _Key = TypeVar("_Key", int, str)
-_HINT = "고를 줄을 두 번 누르거나, 앞의 {what}를 쓰고 Enter. 화살표로 골라도 돼요. 그만두려면 Ctrl-C"
+_HINT = "앞의 {what}를 쓰거나 화살표로 고르고 Enter. 마우스로는 같은 줄을 두 번 눌러요. 돌아가려면 q"
 _STYLE = Style.from_dict(
     {"chosen": "reverse bold", "hint": "ansibrightblack", "question": "bold", "code": "ansicyan"}
 )
@@ -114,6 +114,8 @@ class _Choice(Generic[_Key]):
         @keys.add(Keys.BracketedPaste)
         def _(event: KeyPressEvent) -> None:
             names, typed = [str(key) for key in self._keys], latin(event.data.strip().lower())
+            if typed == "q" and typed not in names:  # as everywhere else in the terminal
+                return self._leave(None)
             longer = self._typed + typed
             # A number that leads nowhere is begun anew.
             self._type(longer if any(name.startswith(longer) for name in names) else typed)

@@ -93,7 +93,7 @@ def _go_through(visit: "Visit", folder: Path) -> bool:
     """
     file = _hand_out(visit, folder)
     keys = {"": "Enter 고치고 저장했어요", "m": "m 틀린 줄 짚기", "a": "a 답 보기", "q": "q 그만두기"}
-    act = "틀린 줄을 찾았으면 m을 쓰고 Enter를 누르세요. 파일에서 고쳐 저장했으면 그냥 Enter를 누르세요."
+    act = "틀린 줄을 찾았으면 줄 번호나 m을, 파일에서 고쳐 저장했으면 그냥 Enter를 누르세요."
     if not visit.can_be_pointed_at:
         del keys["m"]
         act = "파일에서 고쳐 저장하고 Enter를 누르세요."
@@ -103,14 +103,15 @@ def _go_through(visit: "Visit", folder: Path) -> bool:
         if answered is None or answered == "q":
             say("여기까지 할게요. 이 코드는 푼 것으로 세지 않았어요. 오늘 다시 열면 이 코드에서 이어져요.")
             return False
-        if answered not in keys:
+        at = int(answered) if visit.can_be_pointed_at and answered.isascii() and answered.isdigit() else None
+        if answered not in keys and at is None:
             typed = f"'{one_line(answered, 20)}'"
             say(f"{with_particle(typed, '이라는/라는')} 키는 없어요.")
             continue
         if answered == "a":
             reply = visit.given_up()
-        elif answered == "m":
-            reply = _marked(visit)
+        elif answered == "m" or at is not None:
+            reply = _marked(visit, at)
         else:
             reply = _judged(visit, file)
         for line in reply.lines:
@@ -178,12 +179,17 @@ def _judged(visit: "Visit", file: Path) -> "Answer":
     return visit.mended(feedback)
 
 
-def _marked(visit: "Visit") -> "Answer":
-    """Let the learner point at the wrong line, and at the symptom if there is a question, until both are right."""
+def _marked(visit: "Visit", at: int | None = None) -> "Answer":
+    """Let the learner point at the wrong line, and at the symptom if there is a question, until both are right.
+
+    Args:
+        visit: the case.
+        at: the line that was typed already.
+    """
     from grader.practice.visit import Answer
 
     while True:
-        reply = _marked_once(visit)
+        reply, at = _marked_once(visit, at), None
         if reply is None:
             return Answer(("고르지 않았어요.",), over=False)
         if reply.over:
@@ -192,13 +198,15 @@ def _marked(visit: "Visit") -> "Answer":
             _tell(line)
 
 
-def _marked_once(visit: "Visit") -> "Answer | None":
+def _marked_once(visit: "Visit", line: int | None) -> "Answer | None":
     """Return the reply to one choice; None if the learner chose nothing. What was right before is not asked again."""
-    line = visit.right_line
+    line = visit.right_line or line
+    lines = _lines_of_the_body(visit)
+    if line is not None and line not in lines:
+        say(f"{line}번째 줄에는 고칠 코드가 없어요.")
+        line = None
     if line is None:
-        line = _chosen(
-            "틀린 줄은 어느 것일까요? 빠진 줄이 있으면 그 앞이나 뒤의 줄이에요.", _lines_of_the_body(visit)
-        )
+        line = _chosen("틀린 줄은 어느 것일까요? 빠진 줄이 있으면 그 앞이나 뒤의 줄이에요.", lines)
     if line is None:
         return None
     letter = ""

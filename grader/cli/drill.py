@@ -38,6 +38,7 @@ def drill(
     from grader.course.reading import load_course, require_exercise
 
     require_exercise(name)  # before torch is imported
+    from grader.learner.progress import Progress
     from grader.practice import drill as drilling
 
     exercise = load_course().exercise(name)
@@ -64,6 +65,7 @@ def drill(
             exercise, _editor(exercise, file, times.of.get(name)), in_file=file is not None
         )
         before = times.record(name, seconds)
+        Progress.load().record_drill(name)
         say(drilling.result(seconds, before))
         if line := drilling.recent_times(times.of[name]):
             say(line)
@@ -101,7 +103,7 @@ def _until_right(exercise: "Exercise", ask: Ask, *, in_file: bool) -> float:
     from grader.practice import drill as drilling
     from grader.report.text import print_summary
 
-    seconds, written, at = 0.0, "", None
+    seconds, written, at, is_first_miss = 0.0, "", None, True
     while True:
         began = time.monotonic()
         new = ask(written, at, seconds)
@@ -120,8 +122,15 @@ def _until_right(exercise: "Exercise", ask: Ask, *, in_file: bool) -> float:
         else:
             from grader.learner.settings import as_chosen
 
-            print_summary(out, as_chosen(feedback, Path.cwd()), first_only=False)
-            at = _line_to_mend(feedback, drilling.first_line(exercise))
+            told, line = (
+                as_chosen(feedback, Path.cwd()),
+                _line_to_mend(feedback, drilling.first_line(exercise)),
+            )
+            if is_first_miss:
+                told = drilling.after_first_miss(told)
+                line = line if told == feedback else None
+            print_summary(out, told, first_only=False)
+            at, is_first_miss = line, False
         again = "고치고 저장해 보세요." if in_file else _AGAIN[is_terminal()]
         say(f"지금까지 {drilling.time_in_words(seconds)}. {again} 시계가 다시 가요.")
 

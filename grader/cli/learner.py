@@ -62,13 +62,14 @@ def check(
 
 def watch(
     file: Annotated[
-        Path,
-        typer.Argument(help="지켜볼 .ipynb 또는 .py 파일. 예: hanstep/01_five_line_step/1_five_lines.ipynb"),
-    ],
+        Path | None,
+        typer.Argument(help="지켜볼 .ipynb 또는 .py 파일. 주지 않으면 다음에 할 노트북", show_default=False),
+    ] = None,
     own_names: OwnNames = None,
     data_dir: DataDir = None,
 ) -> None:
     """저장할 때마다 지금 풀 연습 문제 하나를 다시 확인해요. 통과하면 다음으로 넘어가요."""
+    file = _next_notebook() if file is None else file
     require_file(file)
     from grader.cli.terminal import say_nothing_when_slow
     from grader.notebook.terminal_keys import pressed_keys
@@ -85,6 +86,21 @@ def watch(
             from grader.notebook.watch import watch_file
         if not keys.quit:
             watch_file(file, out, exercises, keys)
+
+
+def _next_notebook() -> Path:
+    """Return the learner's notebook with the exercise that `grader next` opens; raise `CommandError` without one."""
+    from grader.course.reading import load_course
+    from grader.learner.next_section import next_exercise, notebook_of
+    from grader.learner.progress import Progress
+
+    course = load_course()
+    folder, place = notebook_of(course, next_exercise(course, Progress.load().passed))
+    if folder is None:
+        raise CommandError(
+            f"지켜볼 파일을 찾지 못했어요: hanstep/{place}. 파일을 적어 주거나, 먼저 레슨을 받아 주세요: grader start"
+        )
+    return folder / place
 
 
 def _names_with_example() -> str:

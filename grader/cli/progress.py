@@ -49,7 +49,7 @@ def progress(
         say(f"다른 컴퓨터에서 합치는 명령: grader progress --import {export.name}")
     if export is None and import_ is None:
         content = overview(Progress.load())
-        print_progress(out, content, practice_lines(date.today(), "grader clinic"))
+        print_progress(out, content, practice_lines(date.today(), "grader clinic", "grader drill {}"))
         if content.following is not None:  # said above, too, but that may have scrolled away
             say("\n이어서 하려면: grader next")
 
@@ -67,7 +67,7 @@ def next_(
     """다음에 할 것을 열어요. 아직 통과하지 못한 첫 연습 문제가 있는 레슨이에요."""
     from grader.course.reading import load_course
     from grader.learner.earned import describe
-    from grader.learner.next_section import next_exercise
+    from grader.learner.next_section import next_exercise, notebook_of
     from grader.learner.overview import locate_exercise
     from grader.learner.progress import Progress
     from grader.workspace.start import open_lab, prepare
@@ -78,10 +78,8 @@ def next_(
         say("모든 연습 문제를 통과했어요. 첫 레슨을 열어요.")
     else:
         say(f"다음: {describe(locate_exercise(course, following))}")
-    wanted = course.parts[0] if following is None else course.lesson(following.lesson).part_of(following.name)
-    places = (Path("hanstep"), Path()) if folder is None else (folder,)
-    place = next((p for p in places if (p / wanted.place).is_file()), None)
+    place = notebook_of(course, following, folder)[0]
     if place is None:
-        place = places[0]
+        place = folder or Path("hanstep")
         prepare(place, say)
     open_lab(place, say, browser=browser)

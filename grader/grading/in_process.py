@@ -115,10 +115,10 @@ def check_here(
     Raises:
         KernelIsBroken: the solution does not run here either.
     """
-    learner_code = LearnerCode.of_file(source)
     feedbacks = []
     for exercise in exercises:
         with _silence():
+            learner_code = LearnerCode.of_own_file(source, exercise.name)
             feedback = _check_one(source, exercise, learner_code, seed, device, seconds)
         if feedback.begun or exercise.kind == "exercise":
             feedbacks.append(feedback)

@@ -6,8 +6,9 @@ to one text, so that line 7 of it may be line 3 of code cell 2. Feedback names t
 
 Whoever grades makes a `LearnerCode` and gives it to `assess.py assess`:
 
-- of a file or notebook that was handed in, `LearnerCode.of_file`. `submission/source_file.py` has read it, kept what
-  can be graded, and noted the place of each line (for a new kind of file, its cells are made in `submission/cells.py`);
+- of a file or notebook that was handed in, `LearnerCode.of_file`, and of a learner's own, `of_own_file`.
+  `submission/source_file.py` has read it, kept what can be graded, and noted the place of each line (for a new kind
+  of file, its cells are made in `submission/cells.py`);
 - of a function in a running notebook, `notebook/check.py`: the text of its cell, whose lines the learner counts as they
   are;
 - of a program that no learner wrote, as in tests: `LearnerCode(text)`.
@@ -20,6 +21,7 @@ import re
 from dataclasses import dataclass
 
 from grader.submission.source_file import Place, SourceFile
+from grader.submission.syntax import definition_of
 
 _LINE_NUMBER = re.compile(r"(\d{1,6})번째 줄(?=: )")
 """Matches the beginning of a warning that names a line of the text (`7번째 줄: …`); the group is the line's number.
@@ -47,6 +49,21 @@ class LearnerCode:
     def of_file(cls, file: SourceFile) -> "LearnerCode":
         """Return the code that was read from a file of a submission."""
         return cls(file.program, file.places, file.name)
+
+    @classmethod
+    def of_own_file(cls, file: SourceFile, exercise: str) -> "LearnerCode":
+        """Return the code of a learner's own file, for feedback on one exercise.
+
+        Lines of the cell that defines the exercise name no cell: JupyterLab shows no numbers of cells, and counts lines
+        in each as they are.
+        """
+        code = cls.of_file(file)
+        definition = definition_of(file.program, exercise)
+        place = None if definition is None else code.place_of(definition.lineno)
+        if place is None or place.cell is None:
+            return code
+        places = (Place(None, one.line) if one.cell == place.cell else one for one in file.places)
+        return cls(code.text, tuple(places), code.file)
 
     def place_of(self, line: int | None) -> Place | None:
         """Return where the learner finds this line of `text`, counted from 1.

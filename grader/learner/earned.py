@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from grader.course.course import Course, Exercise
 from grader.course.feedback import Feedback, Repair
-from grader.learner.history import MOST_MISTAKES
 from grader.learner.next_section import next_exercise
 from grader.learner.overview import NextExercise, duration, locate_exercise
 from grader.learner.progress import Progress
@@ -74,7 +73,7 @@ def recorded_check(learner: Progress, feedback: Feedback, source: str, repair: R
     before, earlier = standing(learner.history), learner.history.exercise(name).ever_passed
     calls = load_rewards().orders.get(name, ()) if passed else ()
     order = order_of_calls(source, name, calls) if calls else ""
-    road = hints_by_mistake(feedback, source, repair)[:MOST_MISTAKES]
+    road = hints_by_mistake(feedback, repair)
     text, known = fingerprint(source, name), learner.history.exercise(name)
     if (known.last_check, known.road) == ((text, passed, tuple(feedback.mistake_ids)), road):
         return Gain(False)
@@ -142,7 +141,11 @@ def pass_notes(course: Course, exercise: Exercise, learner: Progress, gain: Gain
             if so_far.tries == 1
             else f"첫 확인부터 {_time(so_far.minutes)}, 확인 {so_far.tries}번 만에 통과"
         )
-    return PassNotes(standing_, time, gain.lines, onward)
+    told = (*gain.lines, AFTER_ANSWER) if gain.first and so_far.with_answer else gain.lines
+    return PassNotes(standing_, time, told, onward)
+
+
+AFTER_ANSWER = "정답을 보고 고친 실수는 클리닉이나 드릴에서 다시 해내면 「넘어선 실수」가 돼요."
 
 
 def describe(following: NextExercise) -> str:

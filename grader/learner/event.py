@@ -4,12 +4,14 @@
 |---------------|------------------|-----------------------------------------------------------------------------------|
 | `check`       | exercise         | `passed`; `mistakes`: ids, if not passed; `road`: hints; `order`: of calls;       |
 |               |                  | `text`: fingerprint of the definition                                             |
-| `hint`        | exercise         | `number`, from 1; `mistake`: id, for a hint about a mistake                       |
+| `hint`        | exercise         | `number`, from 1; `mistake`: id, for a hint about a mistake; `answer`: true, for  |
+|               |                  | the answer                                                                        |
 | `reset`       | exercise         |                                                                                   |
 | `prediction`  | prediction's id  | `letter`                                                                          |
 | `verdict`     | prediction's id  | `letter` chosen when the answer was first revealed; `answer`                      |
 | `achievement` | achievement's id |                                                                                   |
 | `clinic`      | exercise/mistake | `rating`: 1 answer shown, 2 after wrong tries, 3 at once; `how`; `real`: bug's id |
+| `drill`       | exercise         | written from memory, and right                                                    |
 """
 
 import hashlib

@@ -3,6 +3,9 @@
 It covers exercises, predictions, mistakes, days and minutes. A reset puts an exercise back to its start: `passed`,
 `checks`, `hints_seen` and `last_mistakes` count since the reset. Everything else counts from the beginning, so what was
 learned stays.
+
+A mistake is overcome (`mastered`) by a pass, unless the answer was shown before it was mended; then by finding it in
+the clinic, by a right drill, or by a pass after a reset.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,11 +16,12 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from grader.course.feedback import MOST_MISTAKES
 from grader.learner.event import LearnerEvent
 
 AWAY_SECONDS = 20 * 60
 """Between two events farther apart than this the learner was doing something else; the gap is not counted as time."""
-_WORK = ("check", "hint", "prediction", "clinic")
+_WORK = ("check", "hint", "prediction", "clinic", "drill")
 """Kinds of events initiated by the learner; only they count as days and time."""
 
 
@@ -27,8 +31,6 @@ Road = tuple[tuple[Annotated[str, Meta(min_length=1, max_length=2_000)], tuple[_
 
 A step is empty if nothing is known for it. Some versions wrote the mistake that was named first alone.
 """
-MOST_MISTAKES = 3
-"""Maximum number of mistakes of one check that there are hints about."""
 
 
 @dataclass
@@ -53,6 +55,12 @@ class ExerciseHistory:
     """Hints shown before the first pass."""
     hints_taken: int = 0
     """Hints shown since the last reset, up to the pass, those about mistakes that are mended included."""
+    answer_seen: bool = False
+    """True if the answer was shown since the last reset, before a pass."""
+    with_answer: bool = False
+    """True if the answer was shown before the first pass. Events of earlier versions do not tell."""
+    drilled: float | None = None
+    """Time of the last right drill in seconds since 1970; None if there is none."""
     minutes: float = 0.0
     """Minutes from the first check to the first pass, without time away."""
     orders: set[str] = field(default_factory=set)
@@ -88,9 +96,11 @@ class MistakeHistory:
     id: str
     times: int = 0
     mastered: bool = False
-    """True if the exercise has passed since the mistake was last made."""
+    """True if it has been overcome since it was last made; see the module's docstring."""
     once_mastered: bool = False
     """True if `mastered` has ever been true; rewards for it stay when the mistake comes back."""
+    answer_shown: bool = False
+    """True if the answer was shown before it was mended; then the pass does not overcome it."""
     after_a_pass: bool = False
     """True if it was first made after the exercise had passed; then mastering it earns nothing."""
 
@@ -157,13 +167,14 @@ def history_after_each(events: Iterable[LearnerEvent]) -> Iterator[History]:
                 _add_check(found, event, begun)
             case "hint":
                 entry = found.exercises.setdefault(event.what, ExerciseHistory())
-                _add_hint(entry, event)
+                _add_hint(found, entry, event)
                 entry.hints_used += not entry.ever_passed
                 entry.hints_taken += not entry.passed
             case "reset":
                 entry = found.exercises.setdefault(event.what, ExerciseHistory())
                 entry.passed, entry.checks, entry.last_mistakes = False, 0, ()
                 entry.hints_seen, entry.road, entry.hints_taken, entry.last_check = {}, (), 0, None
+                entry.answer_seen = False
             case "prediction":
                 found.letters[event.what] = str(event.detail.get("letter"))
             case "verdict":
@@ -173,26 +184,44 @@ def history_after_each(events: Iterable[LearnerEvent]) -> Iterator[History]:
                 found.achievements.setdefault(event.what, event.at)
             case "clinic":
                 _add_clinic(found, event)
+            case "drill":
+                found.exercises.setdefault(event.what, ExerciseHistory()).drilled = event.at
+                _overcome(mistake for mistake in found.mistakes.values() if mistake.exercise == event.what)
         yield found
 
 
-def _add_hint(entry: ExerciseHistory, event: LearnerEvent) -> None:
+def _overcome(mistakes: Iterable[MistakeHistory]) -> None:
+    for mistake in mistakes:
+        mistake.mastered = mistake.once_mastered = True
+        mistake.answer_shown = False
+
+
+def _add_hint(found: History, entry: ExerciseHistory, event: LearnerEvent) -> None:
     number, mistake = event.detail.get("number"), event.detail.get("mistake")
     mistake = mistake if isinstance(mistake, str) else ""
     if isinstance(number, int) and (not mistake or mistake in dict(entry.road)):
         entry.hints_seen[mistake, number] = None  # one that is there already keeps its place
+    if event.detail.get("answer") is True and not entry.passed:
+        entry.answer_seen = True
+        entry.with_answer = entry.with_answer or not entry.ever_passed
+        for made in filter(None, (found.mistakes.get((event.what, id_)) for id_ in entry.last_mistakes)):
+            made.answer_shown = True
 
 
 def _add_clinic(found: History, event: LearnerEvent) -> None:
     rating, real = event.detail.get("rating"), event.detail.get("real")
     if isinstance(rating, int) and rating > 1:  # 1: the learner asked for the answer
         found.mended.add(event.what)
+        exercise, _, mistake = event.what.partition("/")
+        made = found.mistakes.get((exercise, mistake))
+        if made is not None and found.exercise(exercise).passed:
+            _overcome([made])
         if isinstance(real, str):
             found.real_bugs.add(real)
 
 
 def _add_check(found: History, event: LearnerEvent, begun: dict[str, float]) -> None:
-    """Count a check; a pass masters all mistakes of the exercise, a failure opens those that are certain.
+    """Count a check; a pass overcomes mistakes of the exercise, a failure opens those that are certain.
 
     `begun` holds, by exercise, the learner's working seconds at its first check.
     """
@@ -208,9 +237,8 @@ def _add_check(found: History, event: LearnerEvent, begun: dict[str, float]) -> 
         order = event.detail.get("order")
         if isinstance(order, str) and order:
             entry.orders.add(order)
-        for (exercise, _), mistake in found.mistakes.items():
-            if exercise == name:
-                mistake.mastered = mistake.once_mastered = True
+        mine = [mistake for mistake in found.mistakes.values() if mistake.exercise == name]
+        _overcome(mistake for mistake in mine if not (entry.answer_seen and mistake.answer_shown))
     made = event.detail.get("mistakes")
     entry.last_mistakes = tuple(map(str, made)) if isinstance(made, list) and not passed else ()
     entry.road = () if passed else _road(event.detail.get("road"))
@@ -222,7 +250,7 @@ def _add_check(found: History, event: LearnerEvent, begun: dict[str, float]) -> 
         new = MistakeHistory(name, id_, after_a_pass=entry.ever_passed)
         mistake = found.mistakes.setdefault((name, id_), new)
         mistake.times += 1
-        mistake.mastered = False
+        mistake.mastered, mistake.answer_shown = False, entry.answer_seen
 
 
 def is_certain(mistake: str) -> bool:

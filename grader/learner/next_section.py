@@ -55,6 +55,21 @@ def next_exercise(
     return every[min(left)[1]] if left else None
 
 
+def notebook_of(
+    course: Course, exercise: Exercise | None, folder: Path | None = None
+) -> tuple[Path | None, str]:
+    """Return the learner's folder with the notebook of an exercise, None if there is none; and its place in it.
+
+    Args:
+        course: the course.
+        exercise: the exercise; None for the first notebook.
+        folder: the folder; None: `hanstep`, or else the current one.
+    """
+    wanted = course.parts[0] if exercise is None else course.lesson(exercise.lesson).part_of(exercise.name)
+    places = (Path("hanstep"), Path()) if folder is None else (folder,)
+    return next((p for p in places if (p / wanted.place).is_file()), None), wanted.place
+
+
 def section(lesson: Lesson, exercise: str) -> Section:
     """Return the section of an exercise in its lesson.
 

@@ -95,15 +95,21 @@ class Progress:
             detail["text"] = text
         self.record([happened("check", exercise, **detail)])
 
-    def record_hint(self, exercise: str, number: int, mistake: str = "") -> None:
+    def record_hint(self, exercise: str, number: int, mistake: str = "", *, answer: bool = False) -> None:
         """Record that a hint was shown.
 
         Args:
             exercise: name of the exercise.
             number: number of the hint, from 1, among those of the exercise or about the mistake.
             mistake: id of the mistake that it is about; empty for a hint of the exercise.
+            answer: True if it is the whole answer.
         """
-        self.record([happened("hint", exercise, number=number, **({"mistake": mistake} if mistake else {}))])
+        more = ({"mistake": mistake} if mistake else {}) | ({"answer": True} if answer else {})
+        self.record([happened("hint", exercise, number=number, **more)])
+
+    def record_drill(self, exercise: str) -> None:
+        """Record that an exercise was written right from memory."""
+        self.record([happened("drill", exercise)])
 
     def record_prediction(self, prediction: str, letter: str) -> None:
         """Record a choice; a later one replaces it."""

@@ -53,6 +53,8 @@ class Hints:
     """Name of the exercise."""
     confirm: str = ""
     """Korean sentences instead of a new hint: only the answer is left, and it is shown if asked for once more."""
+    ask: str = ""
+    """Ends the last of them: how to ask for the answer."""
     next_line: str = ""
     """Korean line on how to get the next hint; empty if all were seen, or if `confirm` asks about the answer."""
 
@@ -65,6 +67,7 @@ class Hints:
             self.total,
             exercise=self.exercise,
             confirm=self.confirm,
+            ask=self.ask,
             again=self.next_line,
         )
 
@@ -72,7 +75,7 @@ class Hints:
     def text(self) -> str:
         """The hints as plain text."""
         hints = hint_text(self.title, self.seen, self.total)
-        below = (self.confirm or self.next_line).replace("`", "")
+        below = (f"{self.confirm} {self.ask}" if self.confirm else self.next_line).replace("`", "")
         return "\n".join(filter(None, (hints, below)))
 
 
@@ -94,16 +97,16 @@ def next_hints(
     total = len(seen) + len(unseen)
     if not total:
         return None
-    confirm = next_line = ""
+    confirm = ask = next_line = ""
     if unseen and unseen[0].name == _ANSWER and not answer:
-        confirm = f"{_ONLY_THE_ANSWER} {how_to_see_the_answer}"
+        confirm, ask = _ONLY_THE_ANSWER, how_to_see_the_answer
     elif unseen:
         new = unseen.pop(0)
-        learner.record_hint(exercise.name, new.number, new.mistake)
+        learner.record_hint(exercise.name, new.number, new.mistake, answer=new.name == _ANSWER)
         seen.append(new)
         next_line = f"다음 힌트 ({len(seen) + 1}/{total}): {how_to_ask}" if unseen else ""
     shown = tuple((step.name, step.text) for step in seen)
-    return Hints(exercise.title, shown, total, exercise.name, confirm, next_line)
+    return Hints(exercise.title, shown, total, exercise.name, confirm, ask, next_line)
 
 
 def hints_left(exercise: Exercise, learner: Progress) -> int:
@@ -127,7 +130,7 @@ def _seen_and_unseen(exercise: Exercise, history: ExerciseHistory) -> tuple[list
 def _ladder(exercise: Exercise, history: ExerciseHistory) -> Iterator[_Step]:
     """Yield the steps that there are on an exercise now, in the order in which they are to be shown."""
     for rank, (mistake, texts) in enumerate(history.road, start=1):
-        which = f" (실수 {rank}/{len(history.road)})" if len(history.road) > 1 else ""
+        which = f" ({rank}번 실수)" if len(history.last_mistakes) > 1 else ""  # as the card numbers them
         for number, (name, text) in enumerate(zip(STEP_NAMES, texts, strict=True), start=1):
             if text:
                 yield _Step(f"{name}{which}", text, number, mistake)

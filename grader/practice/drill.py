@@ -8,6 +8,7 @@ import tempfile
 import textwrap
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 from grader.base.errors import CommandError, NothingToCheck
@@ -19,6 +20,7 @@ from grader.judging.solution import exercise_source, task_text
 from grader.observe.wording import with_particle
 from grader.practice.best_times import Best, BestTimes
 from grader.practice.typed_body import as_body
+from grader.report.hold_back import without_repair
 from grader.submission.practice_files import marked, unmarked
 
 FIRST = "train_step"
@@ -94,6 +96,19 @@ def judged(
             return None
         feedbacks = own.check((exercise,), meanwhile=meanwhile) if own.source(exercise.name) else ()
     return next(iter(feedbacks), None)
+
+
+def after_first_miss(feedback: Feedback) -> Feedback:
+    """Return what the first wrong answer is told: its symptom alone, so that the line may still be remembered."""
+    held = without_repair(feedback)
+    if held is feedback or feedback.error is not None:  # nothing is named, or the exception has its own line
+        return held
+    mistakes = tuple(
+        replace(named, line=None, cell=None, source_line=None, before=False, after=False)
+        for named in held.diagnosis.mistakes
+    )
+    diagnosis = replace(held.diagnosis, mistakes=mistakes)
+    return replace(held, line=None, cell=None, source_line=None, lines_above=0, diagnosis=diagnosis)
 
 
 def time_in_words(seconds: float) -> str:

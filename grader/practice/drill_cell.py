@@ -17,7 +17,15 @@ from grader.notebook.hints import hints_left
 from grader.notebook.shown import Shown, message, new_cell
 from grader.observe.wording import particle
 from grader.practice.best_times import BestTimes
-from grader.practice.drill import FIRST, blank, recent_times, result, set_aside_note, time_in_words
+from grader.practice.drill import (
+    FIRST,
+    after_first_miss,
+    blank,
+    recent_times,
+    result,
+    set_aside_note,
+    time_in_words,
+)
 from grader.report.html import feedback_html, note_html
 from grader.report.plain_text import one_line
 from grader.report.text import feedback_text
@@ -25,6 +33,8 @@ from grader.submission.practice_cells import exercise_meant, own_name
 
 _started: dict[str, float] = {}
 """When the clock of each exercise was started, in seconds of `time.monotonic`."""
+_missed: set[str] = set()
+"""Those of them that were handed in wrong already."""
 
 
 def drill(exercise: str | Callable[..., Any] = FIRST) -> Shown:
@@ -53,12 +63,16 @@ def drill(exercise: str | Callable[..., Any] = FIRST) -> Shown:
     except HanstepError as error:
         return message(str(error))
     left, told = hints_left(drilled, Progress.load()), as_chosen(feedback, Path.cwd())
+    if name not in _missed:
+        told = after_first_miss(told)
     shown = Shown(feedback_html(told, total_hints=left, folded=True), feedback_text(told), feedback)
     if not shown.passed:
+        _missed.add(name)
         return _under("시계는 계속 가고 있어요. 고쳐서 다시 실행해 보세요.", shown)
     seconds = now - _started.pop(name)
     times = BestTimes()
     before = times.record(name, seconds)
+    Progress.load().record_drill(name)
     again = f'한 번 더 하려면 `drill("{name}")`을 실행하세요.'
     lines = (result(seconds, before), recent_times(times.of[name]), set_aside_note(times), again)
     return _under(" ".join(filter(None, lines)), shown, seconds)
@@ -69,6 +83,7 @@ def _begin(exercise: Exercise, now: float) -> Shown:
     name = own_name(exercise.name, "drill")
     template = re.sub(rf"(?m)^def {exercise.name}\b", f"def {name}", blank(exercise))
     _started[exercise.name] = now
+    _missed.discard(exercise.name)
     new_cell(f"{template.rstrip()}\n\n\ndrill({name})")
     best = BestTimes().of.get(exercise.name)
     record = "" if best is None else f"가장 빠른 기록: {time_in_words(best.seconds)} ({best.on})"

@@ -27,7 +27,7 @@ def on_wrong_line(case: Case, line: int, *, kind: bool) -> str:
         line: number of the other line, from 1.
         kind: say what kind of fault it is, too.
     """
-    sentences = [_about(case, line), _direction(case.lines, line)]
+    sentences = [*filter(None, (_about(case, line), _direction(case.lines, line)))]
     if kind:
         sentences.append(_KINDS[case.fault])
     return " ".join(sentences)
@@ -48,7 +48,7 @@ def _about(case: Case, line: int) -> str:
 
 
 def _direction(lines: frozenset[int], line: int) -> str:
-    """Return whether the lines to change are above this one or below it."""
+    """Return whether the lines to change are above this one or below it; empty if there are some on both sides."""
     if line < min(lines):
         return "볼 곳은 더 아래예요."
-    return "볼 곳은 더 위예요." if line > max(lines) else "볼 곳은 이 줄의 위아래에 있어요."
+    return "볼 곳은 더 위예요." if line > max(lines) else ""

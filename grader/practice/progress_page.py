@@ -10,14 +10,18 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from grader.course.course import Course
 from grader.course.reading import load_course
+from grader.judging.solution import exercise_source
 from grader.learner.earned import describe
+from grader.learner.history import ExerciseHistory
 from grader.learner.next_section import section
 from grader.learner.overview import Overview, duration, overview
 from grader.learner.progress import Progress
 from grader.notebook.shown import Shown
 from grader.practice.best_times import BestTimes
 from grader.practice.drill import time_in_words
+from grader.practice.schedule import day_of
 from grader.practice.today import today
 from grader.practice.visit import comes_back, opening
 from grader.report.html import page
@@ -38,7 +42,8 @@ RESET_STAYS = "되돌린 연습 문제 {}개를 다시 풀 수 있어요. XP와 
 
 def progress() -> Shown:
     """Show how far the learner has come: level, lessons, next exercise, mistakes, achievements."""
-    content, practice = overview(Progress.load()), practice_lines(date.today(), "clinic()")
+    practice = practice_lines(date.today(), "clinic()", 'drill("{}")')
+    content = overview(Progress.load())
     return Shown(progress_html(content, practice), progress_text(content, practice))
 
 
@@ -54,29 +59,57 @@ def progress_html(content: Overview, practice: Sequence[str] = (), *, links: boo
         kinds=KIND_NAMES,
         most=_MOST_MISTAKES,
         most_locked=_MOST_LOCKED,
+        counts=_counts,
         reset=RESET_STAYS.format(content.reset) if content.reset else "",
         time=duration(content.minutes) if content.minutes else "",
         won=sum(row.won for row in content.achievements),
     )
 
 
-def practice_lines(on: date, clinic: str) -> list[str]:
+def practice_lines(on: date, clinic: str, drill: str) -> list[str]:
     """Return Korean lines on the clinic and the drill: what there is today or comes next, and the best times.
 
     Args:
         on: today.
         clinic: what opens the clinic where the lines are read.
+        drill: what opens the drill of the exercise that is formatted in.
     """
     learner, course = Progress.load(), load_course()
     lines = [line, _OPENS.format(clinic)] if (line := opening(on)) else []
     plan = today(learner, course, on)
     if not lines and plan.following is not None:
         lines.append(f"클리닉: {comes_back(plan.following, plan.coming)}")
+    if (again := _passed_with_answer(learner, course, on)) is not None:
+        lines.append(f"정답을 보고 통과한 `{again}`, 이번에는 기억만으로: `{drill.format(again)}`")
     best = sorted(BestTimes().of.items(), key=lambda item: item[1].on, reverse=True)[:_MOST_TIMES]
     if best:
         times = ", ".join(f"{name} {time_in_words(one.seconds)}" for name, one in best)
         lines.append(f"드릴에서 가장 빨랐던 기록: {times}")
     return lines
+
+
+def _passed_with_answer(learner: Progress, course: Course, on: date) -> str | None:
+    """Return a function that passed on an earlier day after its answer was shown, and was not drilled since."""
+    for name, done in learner.history.exercises.items():
+        if name not in course.exercises or not done.with_answer or done.first_pass is None:
+            continue
+        if day_of(done.first_pass) >= on or (done.drilled or 0) > done.first_pass:
+            continue
+        if exercise_source(course.exercise(name)).startswith("def "):  # a class is too long for a drill
+            return name
+    return None
+
+
+def _counts(done: ExerciseHistory) -> str:
+    """Return how an exercise went so far, in Korean; empty if nothing has happened."""
+    with_answer = done.passed and done.with_answer
+    counts = [
+        "전에 통과" if done.is_reset else "",
+        f"확인 {done.checks}" if done.checks else "",
+        f"힌트 {done.hints_taken}" if done.hints_taken and not with_answer else "",
+        "정답을 보고 통과" if with_answer else "",
+    ]
+    return " · ".join(filter(None, counts))
 
 
 def progress_text(content: Overview, practice: Sequence[str] = (), width: int = 80) -> str:
@@ -163,14 +196,9 @@ def _lessons(content: Overview, width: int) -> RenderableType:
             title = " ".join(
                 filter(None, (KIND_NAMES.get(exercise.kind), without_code_marks(exercise.title)))
             )
-            counts = [
-                "전에 통과" if done.is_reset else "",
-                f"확인 {done.checks}" if done.checks else "",
-                f"힌트 {done.hints_taken}" if done.hints_taken else "",
-            ]
             mark, style = ("✓", "green") if done.passed else ("↺" if done.is_reset else "·", "dim")
             line = Text.assemble((f"{mark} ", style), title, (f" ({exercise.name})", "dim"))
-            table.add_row("", line, Text(" ".join(filter(None, counts)), "dim"), "")
+            table.add_row("", line, Text(_counts(done), "dim"), "")
     return table
 
 

@@ -26,6 +26,8 @@ _CHOICES = 4
 _FEWEST = 3
 """With fewer choices than this, no question is asked."""
 _NUMBER = re.compile(r"\d+|\w+ 번째")
+_TYPE_BESIDE = re.compile(r"(?<=숫자가 아님) \(\w+\)$")
+"""Type of what is returned in place of a number: it names the mistake (`builtin_function_or_method`)."""
 _FIRST_TIMES = {"첫 번째", "두 번째"}
 _MOST_PLAYS = 16
 """Maximum number of other programs run to find wrong choices."""
@@ -195,7 +197,8 @@ def _compared(first: FirstDifference) -> str:
         return f"올바른 코드에서는 {right}. 이 코드에서는 {here}"
     expected, got = _number(first.expected), _number(first.got)
     if expected is None or got is None or (expected.is_integer() and got.is_integer()):
-        return f"올바른 코드는 {first.expected}, 이 코드는 {first.got}"
+        shown = _TYPE_BESIDE.sub("", first.got)
+        return f"올바른 코드는 {first.expected}, 이 코드는 {shown}"
     if not math.isfinite(got):
         return "NaN이 나와요" if math.isnan(got) else "무한대가 나와요"
     if got == 0:

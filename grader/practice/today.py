@@ -21,6 +21,8 @@ MOST_DUE = 5
 """Mistakes that come back on one day; what is due beyond them waits for the next."""
 _PAIRS = 0.25
 """Share of new cases that have two mistakes at once."""
+_FIRST = 4
+"""Number of mistakes of an exercise from which one is drawn, the first in its file that were not met yet."""
 _ALONE = 3
 """Number of cases with one mistake before the first with two."""
 
@@ -100,7 +102,8 @@ def new_case(
 ) -> Case | None:
     """Draw a mistake that was not met yet, or any if all were; None if nothing can be drawn.
 
-    The first case comes from the shortest exercise; each one that was seen lets one more in, the next longer.
+    The first case comes from the shortest exercise; each one that was seen lets one more in, the next longer. Of an
+    exercise, the mistakes that its file lists first come first: usual ones, of which the lesson has told.
 
     Args:
         among: exercises to draw from.
@@ -117,7 +120,9 @@ def new_case(
         ids = [mistake.id for mistake in exercise.mistakes]
         unmet = [id_ for id_ in ids if (exercise.name, id_) not in met] or ids
         # One that changes many places looks like several mistakes: it comes after all others.
-        for id_ in sorted(chance.sample(unmet, len(unmet)), key=lambda id_: is_scattered(exercise, id_)):
+        ordered = sorted(unmet, key=lambda id_: is_scattered(exercise, id_))
+        first, later = ordered[:_FIRST], ordered[_FIRST:]
+        for id_ in [*chance.sample(first, len(first)), *later]:
             if (case := draw(exercise, [id_], chance)) is not None:
                 return case
     return None

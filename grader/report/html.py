@@ -126,6 +126,7 @@ def hint_html(
     *,
     exercise: str,
     confirm: str = "",
+    ask: str = "",
     again: str = "",
 ) -> str:
     """Return the card of the newest hint, with the earlier ones folded below it.
@@ -136,6 +137,7 @@ def hint_html(
         total: number of hints that there are.
         exercise: its name; JupyterLab keeps the number of hints left up to date on the card of a check (`cards.js`).
         confirm: sentences in place of a new hint, that ask if the answer is wanted; all of `seen` was seen before.
+        ask: end of the last of them, how the answer is asked for; in JupyterLab it tells of a button instead.
         again: line on how to get the next hint; in JupyterLab a button takes its place.
     """
     template = template_environment().get_template("hint.html.j2")
@@ -145,6 +147,7 @@ def hint_html(
         total=total,
         exercise=exercise,
         confirm=confirm,
+        ask=ask,
         again=again,
     )
     return card

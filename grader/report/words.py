@@ -34,7 +34,6 @@ MARKS: dict[Status, str] = {
     "missing": "–",
     "unreadable": "!",
 }
-
 STATUS_NAMES: dict[Status, str] = {
     "passed": "통과",
     "failed": "실패",
@@ -489,8 +488,9 @@ def location(feedback: Feedback) -> str:
     """Return file, line and cell, as in `kim.ipynb · 7번째 줄 · 코드 셀 3`; empty if passed or unknown."""
     if feedback.status == "passed":
         return ""
-    file = one_line(short(feedback.file)) if feedback.file else ""
-    return " · ".join(filter(None, (file, place(feedback))))
+    file, where = one_line(short(feedback.file or "")), place(feedback)
+    own = f"{feedback.exercise} 셀의 " if where and feedback.cell is None and file.endswith(".ipynb") else ""
+    return " · ".join(filter(None, (file, own + where)))
 
 
 def place(feedback: Feedback) -> str:

@@ -19,12 +19,15 @@ import pytest
 import grader
 from grader.base.errors import CommandError, HanstepError, NothingToCheck
 from grader.classroom import grade_class
+from grader.cli import learner
 from grader.cli.main import app, run
 from grader.course import reading
 from grader.course.reading import load_course
 from grader.grading import SEED, grade_submission
 from grader.grading.grading_run import GradingRun
 from grader.judging.solution import exercise_source
+from grader.learner.next_section import next_exercise
+from grader.learner.progress import Progress
 from grader.submission.submission import Submission
 from tests.observe.five_lines import RIGHT
 from tests.places import ROOT
@@ -219,6 +222,20 @@ def test_the_command_that_resumes_asks_for_the_same(
     assert runs[2].lessons == runs[1].lessons
 
 
+def test_a_package_that_would_not_be_found_in_the_sandbox_is_refused(
+    ended: Ended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`pip install -e` leaves the code in a folder that the sandbox does not show."""
+    monkeypatch.setattr("grader.sandbox.packages.editable_source", lambda _: "file:///home/me/mine")
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "kim.py").write_text(RIGHT, encoding="utf-8")
+    command = ["grade", str(tmp_path / "class"), "--out", str(tmp_path / "out"), "--package", "numpy"]
+    status, said = ended(*command)
+    assert status == 2
+    assert "pip install file:///home/me/mine" in said
+    assert "--sandbox" not in said
+
+
 def test_only_what_has_changed_is_graded(
     ended: Ended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -334,7 +351,7 @@ def test_a_journal_that_is_none_is_refused(ended: Ended, tmp_path: Path, line: s
         (["grade", "x", "--seed", "셋"], "값이 맞지 않아요: --seed"),
         (["grade", "x", "--seed"], "받은 명령: grader grade x --seed"),
         (["hint"], "어느 연습 문제의 힌트인지 적어 주세요."),
-        (["watch"], "예: hanstep/01_five_line_step/1_five_lines.ipynb"),
+        (["check"], "예: hanstep/01_five_line_step/1_five_lines.ipynb"),
         (["hint", "a", "b"], "인자가 너무 많거나 모자라요"),
     ],
 )
@@ -456,3 +473,20 @@ def test_next_opens_the_lessons_wherever_they_are(
     assert "다음: 몸풀기. mend_step (레슨 01 한 train step, 약 2분)" in said
     assert opened == [lessons]
     assert ("복사했어요" in said) == (where == "nothing yet")
+
+
+def test_watch_without_a_file_takes_the_next_notebook(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that `grader next` opens; from the folder of the lessons or from the one above it."""
+    Progress.load().record_check("fit", True)
+    for place in (tmp_path, tmp_path / "hanstep"):
+        monkeypatch.chdir(tmp_path)
+        course = load_course()
+        following = next_exercise(course, Progress.load().passed)
+        wanted = place / course.lesson(following.lesson).part_of(following.name).place
+        wanted.parent.mkdir(parents=True)
+        wanted.write_text("{}")
+        assert learner._next_notebook().absolute() == wanted
+    monkeypatch.chdir(tmp_path / "hanstep")
+    assert learner._next_notebook().absolute() == wanted

@@ -24,6 +24,7 @@ MISTYPED = [
     ("check here.py --exercise train_stp", "혹시 'train_step'인가요?"),
     ("check here.py --device gpu", "--device에는 auto, cpu, cuda"),
     ("watch nosuch.py", "파일이 없어요: nosuch.py"),
+    ("watch", "지켜볼 파일을 찾지 못했어요: hanstep/01_five_line_step/1_five_lines.ipynb"),
     ("hint", "예: grader hint mend_step\n이름: "),
     ("hint train_stp", "혹시 'train_step'인가요?"),
     ("hint qqq", "연습 문제의 이름은 grader progress로, 노트북에서는 progress()로"),

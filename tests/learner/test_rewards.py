@@ -150,6 +150,54 @@ def test_a_mistake_is_mastered_when_its_exercise_passes_and_open_when_it_comes_b
     assert facts(history(life.events), COURSE)["mistakes_mastered"] == 1, "nothing that was won is taken away"
 
 
+def test_what_was_mended_with_the_answer_in_view_is_overcome_later() -> None:
+    """The pass gave all its XP, the mistakes' too, minutes after the answer was read."""
+    life = Life()
+    life.do("check", "fit", passed=False, mistakes=["missing-zero-grad", "returns-tensor"])
+    life.do("check", "fit", passed=False, mistakes=["missing-zero-grad"])
+    for _ in range(10):
+        life.do("check", "fit", passed=False, mistakes=["missing-zero-grad"])
+    life.do("hint", "fit", number=9, answer=True)
+    life.do("check", "fit", passed=True)
+    told = history(life.events)
+    assert {m.id: m.mastered for m in told.mistakes.values()} == {
+        "missing-zero-grad": False,
+        "returns-tensor": True,  # mended before
+    }
+    known = facts(told, COURSE)
+    assert (known["passed"], known["passed_with_answer"], known["passed_without_answer"]) == (1, 1, 0)
+    assert (known["most_tries"], known["mistakes_mastered"]) == (0, 1)
+    assert "kept-at-it" not in standing(told).won
+    assert (standing(told).earned["통과"], standing(told).earned["정답을 보고 통과"]) == (0, 10)
+    for kind, what, detail in (
+        ("clinic", "fit/missing-zero-grad", {"rating": 2}),
+        ("drill", "fit", {}),
+        ("reset", "fit", {}),
+    ):
+        later = Life()
+        later.events, later.now = [*life.events], life.now
+        later.do(kind, what, **detail)
+        if kind == "reset":
+            later.do("check", "fit", passed=True)
+        assert all(m.mastered for m in history(later.events).mistakes.values()), kind
+        assert standing(history(later.events)).earned["정답을 보고 통과"] == 10, kind
+    life.do("clinic", "fit/missing-zero-grad", rating=1)  # the answer again
+    assert not all(m.mastered for m in history(life.events).mistakes.values())
+
+
+def test_the_answer_after_a_pass_takes_nothing_away() -> None:
+    """Neither do hints that earlier versions wrote: they do not tell whether one was the answer."""
+    life = Life()
+    life.do("check", "fit", passed=False, mistakes=["missing-zero-grad"])
+    life.do("hint", "fit", number=9)
+    life.do("check", "fit", passed=True)
+    once = standing(history(life.events))
+    life.do("hint", "fit", number=9, answer=True)
+    assert standing(history(life.events)).earned == once.earned
+    assert not history(life.events).exercise("fit").with_answer
+    assert all(m.mastered for m in history(life.events).mistakes.values())
+
+
 def test_a_mistake_that_was_only_one_of_several_is_not_counted() -> None:
     """`early-clip|no-clip` is a guess; the hints about it stay."""
     life = Life()
@@ -294,7 +342,7 @@ def test_what_was_won_is_kept_when_its_rule_no_longer_holds() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("passed = {", "pased = {", "pased"),
+        ("passed_bonus = {", "pased_bonus = {", "pased_bonus"),
         ("train_step = [", "train_stp = [", "train_stp"),
         ('id = "ten-passes"', 'id = "first-pass"', "겹쳐요"),
         ('name = "첫걸음"\nxp = 30', 'name = "첫걸음"\nxp = 3000', "0에서 시작해 커져야"),

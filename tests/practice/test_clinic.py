@@ -286,14 +286,28 @@ def test_leaving_in_the_middle_keeps_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    typed(monkeypatch, "m", "ten", "q", "16", "q")
+    typed(monkeypatch, "m", "ten", "q", "x16", "q")
     assert run(["clinic", "accumulate"]) == 0
     said = capsys.readouterr().out
     assert "'ten': 고를 수 있는 것은 4, 15" in said
     assert "고르지 않았어요" in said
-    assert "'16'이라는 키는 없어요" in said
+    assert "'x16'이라는 키는 없어요" in said
     assert "푼 것으로 세지 않았어요" in said
     assert kept() == []
+
+
+def test_a_line_number_is_a_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A number was no key: `m` had to be typed first. A line without code is refused and asked for again."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("grader.practice.visit.question", lambda *_: None)
+    typed(monkeypatch, "1", "q", "4", "q", "q")
+    assert run(["clinic", "accumulate"]) == 0
+    said = capsys.readouterr().out
+    assert "키는 없어요" not in said
+    assert "1번째 줄에는 고칠 코드가 없어요." in said
+    assert "4번째 줄 때문은 아니에요." in said
 
 
 @pytest.mark.parametrize(
@@ -469,6 +483,7 @@ def test_line_and_symptom_in_a_terminal() -> None:
         ("7\r9\r", 9),
         ("9\x7f8\r", 8),
         ("\x03", None),
+        ("q", None),
     ):
         with create_pipe_input() as pipe:
             pipe.send_text(keys)
@@ -487,7 +502,7 @@ def test_after_its_story_a_real_bug_asks_for_the_line(
     typed(monkeypatch, "q")
     _go_through(visit, tmp_path)
     said = capsys.readouterr().out
-    assert said.index("편집기에서 고칠 파일") < said.index("틀린 줄을 찾았으면 m을 쓰고 Enter를 누르세요.")
+    assert said.index("편집기에서 고칠 파일") < said.index("틀린 줄을 찾았으면 줄 번호나 m을")
 
 
 def test_a_real_bug_and_its_story(

@@ -45,10 +45,14 @@ def typed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
 def test_a_wrong_try_then_another_right_order(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    typed(monkeypatch, f"{WITHOUT_CLEARING}\n{CLEARING_AT_THE_END}\n")
+    typed(monkeypatch, f"{WITHOUT_CLEARING}\n{WITHOUT_CLEARING}\n{CLEARING_AT_THE_END}\n")
     assert run(["drill"]) == 0
     said = capsys.readouterr().out
-    assert "`opt.zero_grad()`를 부르지 않았어요" in said
+    first, second = said.split("시계가 다시 가요", 1)
+    assert "지난 배치들의 그레이디언트까지 들어갔어요" in first
+    assert "zero_grad" not in first.partition("│\n╰")[2], "from memory: the symptom alone"
+    assert "번째 줄" not in first
+    assert "`opt.zero_grad()`를 부르지 않았어요" in second
     assert said.index("시계가 다시 가요") < said.index("통과했어요") < said.index("첫 기록이에요")
     assert BestTimes().of["train_step"].tries == 1
 
@@ -56,19 +60,19 @@ def test_a_wrong_try_then_another_right_order(
 def test_in_a_terminal_what_was_typed_stays(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """After a slip its name and line, no figures, and the same text with the cursor where a line is missing."""
+    """After the second slip name and line, no figures, and the same text with the cursor where a line is missing."""
     given: list[tuple[str, int | None]] = []
 
     def edit(text: str, *, first_line: int, clock: object, at: int | None = None) -> str:
         given.append((text, at))
-        return WITHOUT_CLEARING if len(given) == 1 else CLEARING_AT_THE_END
+        return WITHOUT_CLEARING if len(given) < 3 else CLEARING_AT_THE_END
 
     answers = iter(["", "q"])
     monkeypatch.setattr("builtins.input", lambda _prompt: next(answers))
     monkeypatch.setattr("grader.cli.drill.is_terminal", lambda: True)
     monkeypatch.setattr("grader.cli.drill_editor.edit", edit)
     assert run(["drill"]) == 0
-    assert given == [("", None), (WITHOUT_CLEARING, 1)]
+    assert given == [("", None), (WITHOUT_CLEARING, None), (WITHOUT_CLEARING, 1)]
     said = capsys.readouterr().out
     assert "`opt.zero_grad()`를 부르지 않았어요" in said
     assert "처음 갈라지는 곳" not in said
@@ -204,6 +208,7 @@ def test_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = drill_cell.drill(names["train_step"])  # type: ignore[arg-type]
     assert not wrong.passed
     assert "시계는 계속" in wrong.text
+    assert not Progress.load().events
     source = drilling.with_body(load_course().exercise("train_step"), CLEARING_AT_THE_END)
     exec(source, names)
     now = time.monotonic()
@@ -211,6 +216,7 @@ def test_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     right = drill_cell.drill(names["train_step"])  # type: ignore[arg-type]
     assert right.passed
     assert re.search(r"^1분 \d+\.\d초 걸렸어요. 첫 기록", right.text)
+    assert [(event.kind, event.what) for event in Progress.load().events] == [("drill", "train_step")]
     assert drill_cell.drill("no_such").text.startswith("'no_such'라는 연습 문제는 없어요")
 
 

@@ -17,7 +17,7 @@ from grader.learner.overview import duration, overview
 from grader.learner.progress import Progress
 from grader.learner.rewards import load_rewards
 from grader.practice.best_times import BestTimes
-from grader.practice.progress_page import print_progress, progress_html, progress_text
+from grader.practice.progress_page import practice_lines, print_progress, progress_html, progress_text
 from grader.practice.visit import comes_back
 from tests.places import ROOT
 
@@ -187,3 +187,26 @@ def test_many_mistakes_come_back_in_portions() -> None:
     assert comes_back(date(date.today().year, 11, 28), 14) == (
         "다음에 볼 실수 14개는 11월 28일부터 하루에 5개씩 나와요."
     )
+
+
+def test_a_pass_with_the_answer_is_told_and_comes_back_in_the_drill() -> None:
+    """The list said `힌트 5`; functions had their names in the terminal only."""
+    day = date.fromtimestamp(1e9)
+    record(
+        ("check", "train_step", {"passed": False, "mistakes": ["missing-zero-grad"]}),
+        ("hint", "train_step", {"number": 9, "answer": True}),
+        ("check", "train_step", {"passed": True}),
+    )
+    shown = progress()
+    for text in (shown.text, plain(shown.html)):
+        assert "확인 2 · 정답을 보고 통과" in text
+        assert "힌트 1" not in text
+        assert "만난 실수 1개 · 넘어선 실수 0개" in text
+        assert "(train_step_extras)" in text
+        assert 'drill("train_step")' in text
+    assert not any("기억만으로" in line for line in practice_lines(day, "", "grader drill {}"))
+    (line,) = [one for one in practice_lines(date.today(), "", "grader drill {}") if "기억만으로" in one]
+    assert line.endswith("`grader drill train_step`")
+    Progress.load().record_drill("train_step")
+    assert not any("기억만으로" in line for line in practice_lines(date.today(), "", "grader drill {}"))
+    assert "넘어선 실수 1개" in progress().text

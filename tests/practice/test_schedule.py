@@ -155,6 +155,21 @@ def test_new_cases_begin_with_the_shortest_exercise_and_one_mistake() -> None:
     assert any(len(case.mistakes) == 2 for case in drawn if case is not None)
 
 
+def test_new_cases_begin_with_the_mistakes_that_come_first_in_the_file() -> None:
+    """The very first one forwarded twice without gradients, for which one has to know of dropout."""
+    exercise = COURSE.exercise("train_step")
+    ids = [mistake.id for mistake in exercise.mistakes]
+    met: set[tuple[str, str]] = set()
+    for number in range(8):
+        case = new_case([exercise], met, random.Random(number), seen=0)
+        assert case is not None
+        left = [id_ for id_ in ids if (exercise.name, id_) not in met]
+        assert (
+            case.mistakes[0].id in left[:5]
+        )  # one of the first four, or the next if none of them can be drawn
+        met.add((exercise.name, case.mistakes[0].id))
+
+
 def test_no_new_case_of_the_warm_up_once_something_else_has_passed() -> None:
     """After two exercises the first two cases still came from the warm-up."""
     learner = Progress.load()

@@ -378,6 +378,11 @@ THREE_MISTAKES = """def train_step(model, opt, loss_fn, xb, yb):
 """
 
 
+BELOW = """cell => document.querySelector('.jp-WindowedPanel-outer').getBoundingClientRect().bottom
+  - cell.getBoundingClientRect().bottom"""
+"""Pixels below a cell."""
+
+
 def in_view(page: Any, element: Any) -> bool:
     box, outer = element.bounding_box(), page.locator(".jp-WindowedPanel-outer").first.bounding_box()
     return bool(outer["y"] <= box["y"] and box["y"] + box["height"] <= outer["y"] + outer["height"])
@@ -419,6 +424,8 @@ def test_after_a_check_its_headline_is_in_view_and_what_comes_next_is_a_click(
     page.wait_for_timeout(500)
     assert in_view(page, hint.get_by_text(re.compile(r"힌트 1/\d")).first)
     assert in_view(page, hint.locator(".hanstep-acts button"))
+    gap = page.evaluate(BELOW, hint.element_handle())
+    assert gap < 4, "no further than needed: the function stays in view above as far as there is room"
     card = page.locator(".jp-CodeCell", has=page.locator(".cm-content", has_text="check(train_step)"))
     acts = card.locator(".hanstep-acts button")
     acts.nth(1).click()
@@ -465,6 +472,9 @@ def test_the_next_hint_is_a_button_below_the_last_one(lab: Started, page: Any) -
         checking.get_by_text(f"남은 힌트는 {3 - number}개예요.").wait_for()
         following.click()
     asking.get_by_text("정답을 볼까요?").wait_for()
+    told = text_of(asking.locator(".jp-OutputArea-output")).replace("\u2060", "")
+    assert "그래도 막히면 아래의 「정답 보기」를 누르세요." in " ".join(told.split())
+    assert "answer=True" not in told, "the button is right below"
     page.keyboard.press("Control+s")
     page.wait_for_timeout(1000)
     page.goto(f"{lab.address}/lab/tree/ladder.ipynb?reset")

@@ -44,6 +44,7 @@ def test_a_drill_and_a_case_of_the_clinic(lab: Started, page: Any) -> None:
     page.wait_for_timeout(500)  # JupyterLab goes on to the next cell before the focus comes back
     page.keyboard.insert_text("  # still here")
     assert "# still here" in text_of(writing)
+    assert "zero_grad" not in text_of(writing.locator(".jp-Cell-outputArea")), "the symptom alone"
     whole = "\n".join(texts_of(writing.locator(".cm-line"))).replace(
         "opt.step()", "opt.step(); opt.zero_grad()"
     )
@@ -74,7 +75,7 @@ def test_a_drill_and_a_case_of_the_clinic(lab: Started, page: Any) -> None:
     assert lines.count() == choices.count() > 0
     acts = page.locator(".hanstep-acts button").filter(has_not_text="힌트")  # exercises below have theirs
     acts.filter(has_text="코드에서 다시 고르기").click()
-    assert texts_of(acts) == ["답 보기", "코드에서 다시 고르기"]
+    assert texts_of(acts) == ["답 보기", "코드에서 다시 고르기"], texts_of(acts)
     choices.first.wait_for()
     choices.nth(7).click()  # a wrong choice lets one choose again
     reply.locator(".jp-Cell-outputArea", has_text="찾았어요!").wait_for()
@@ -139,10 +140,30 @@ def test_progress_opens_the_clinic(lab: Started, page: Any) -> None:
     page.locator(".jp-Cell-outputArea", has_text="이 함수에는 실수가").wait_for()
 
 
-def opened(lab: Started, page: Any, name: str, code: str) -> None:
-    """Open a new notebook of this cell, and run it."""
+def test_while_a_drill_runs_what_shows_the_answer_is_folded(lab: Started, page: Any) -> None:
+    """The drill's cell stood right below the clinic's answer, all lines in view."""
+    code = f"def train_step(model, opt, loss_fn, xb, yb):\n    {BODY}"
+    hidden = "<pre>loss_' 'fn(model(xb), yb)</pre><div data-hanstep-over></div>"
+    answer = f"from IPython.display import HTML\nHTML('{hidden}')"
+    opened(lab, page, "folded", code, answer, "from grader import drill\ndrill()")
+    for _ in range(3):
+        page.keyboard.press("Shift+Enter")
+    page.locator(".hanstep-clock").wait_for()
+    lesson = Notebook(page)
+    shown = page.locator(".jp-CodeCell .cm-content, .jp-OutputArea-output", has_text="loss_fn(model")
+    page.wait_for_function("() => document.querySelectorAll('.jp-InputPlaceholder').length === 1")
+    assert shown.filter(visible=True).count() == 0
+    page.keyboard.insert_text(BODY.replace("opt.step()", "opt.step()\n    opt.zero_grad()"))
+    page.keyboard.press("Control+Enter")
+    page.locator(".hanstep-clock[data-done]").wait_for()
+    lesson.cell("def train_step(").wait_for()
+    assert shown.filter(visible=True).count() == 3
+
+
+def opened(lab: Started, page: Any, name: str, *codes: str) -> None:
+    """Open a new notebook of these cells, and run the first one."""
     notebook = nbformat.v4.new_notebook(
-        cells=[nbformat.v4.new_code_cell(code)],
+        cells=[nbformat.v4.new_code_cell(code) for code in codes],
         metadata=nbformat.read(LESSON.parts[0].notebook, as_version=4).metadata,
     )
     nbformat.write(notebook, lab.folder / f"{name}.ipynb")

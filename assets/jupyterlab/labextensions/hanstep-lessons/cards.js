@@ -22,11 +22,20 @@
   const showTop = (notebook, cell) => {
     const output = cell.node.querySelector(".jp-Cell-outputArea");
     if (!output) return;
-    const view = notebook.node.querySelector(".jp-WindowedPanel-outer")?.getBoundingClientRect() ?? notebook.node.getBoundingClientRect();
+    const scroller = notebook.node.querySelector(".jp-WindowedPanel-outer") ?? notebook.node;
+    const view = scroller.getBoundingClientRect();
     const { top } = output.getBoundingClientRect();
-    const { bottom } = cell.node.getBoundingClientRect(); // with the buttons below
-    if (top < view.top || (bottom > view.bottom && top > view.top + 40)) cell.node.scrollIntoView({ block: "start" });
+    const whole = cell.node.getBoundingClientRect(); // with the buttons below
+    if (top < view.top) return cell.node.scrollIntoView({ block: "start" });
+    if (whole.bottom <= view.bottom) return;
+    // No further than needed: the function stays in view above. Of a check, the headline is enough for that.
+    let by = Math.min(whole.bottom - view.bottom, whole.top - view.top);
+    const exercise = CHECKS.exec(source(cell))?.[1];
+    const written = exercise && cellOf(notebook, exercise, cell)?.node.getBoundingClientRect();
+    if (written) by = Math.min(by, Math.max(written.top - view.top, top + HEADLINE - view.bottom));
+    scroller.scrollBy({ top: by });
   };
+  const HEADLINE = 240; // pixels of a card: its headline, the line of code, and why
 
   // A cell's code without comments' signs, a line of advice and an import of the function that it calls.
   const bare = (cell) => source(cell).replace(/^[\s#]*(막히면.*\n)?[\s#]*(from grader import \w+\n)?[\s#]*/, "");
@@ -92,6 +101,21 @@
     if (!followed.has(cell)) cell.model.outputs.changed.connect(() => followHints(app, notebook, cell));
     followed.add(cell);
     followHints(app, notebook, cell);
+  };
+
+  // The microscope takes the arrows as soon as it is there, unless Shift+Enter has gone on to the next cell.
+  const focusMicroscope = (notebook, cell) => {
+    const focus = () => {
+      const picture = cell.node.querySelector(".hsm-app");
+      if (!picture) return false;
+      const { activeElement } = document; // none, if the button that was pressed is gone
+      const isHere = activeElement === document.body || notebook.node.contains(activeElement);
+      if (isHere && notebook.activeCell === cell && notebook.mode === "command") picture.focus({ preventScroll: true });
+      return true;
+    };
+    const watcher = new MutationObserver(() => focus() && watcher.disconnect());
+    watcher.observe(cell.node, { childList: true, subtree: true });
+    setTimeout(() => watcher.disconnect(), 60_000);
   };
 
   const goOn = (notebook, cell) => {
@@ -308,16 +332,20 @@
     }
   };
 
+  const isCheck = (cell) => CHECKS.test(source(cell));
+
   // Called when a cell begins to run, and when it ends: a check may take seconds.
   const runs = (cell, isRunning) => {
-    if (isRunning && CHECKS.test(source(cell))) newRow(cell).classList.add("hanstep-busy");
+    if (isRunning && isCheck(cell)) newRow(cell).classList.add("hanstep-busy");
     if (!isRunning) cell.node.querySelector(".hanstep-busy")?.remove();
   };
 
   // Called when a cell has run.
   const ran = (app, notebook, cell) => {
     ranSource.set(cell, source(cell));
-    if (LOOKS.test(bare(cell))) cell.node.querySelector(".hanstep-stale")?.remove();
+    const [, looks] = LOOKS.exec(bare(cell)) ?? [];
+    if (looks) cell.node.querySelector(".hanstep-stale")?.remove();
+    if (looks === "microscope") focusMicroscope(notebook, cell);
     const exercise = CHECKS.exec(source(cell))?.[1];
     if (!exercise) {
       if (hintOf(cell)) hintRan(app, notebook, cell);
@@ -363,5 +391,5 @@
     for (const cell of earlier) markIfSeenBefore(app, notebook, cell);
   };
 
-  window.hanstepCards = { buttonFor, edited, look, newRow, runs, ran };
+  window.hanstepCards = { buttonFor, edited, isCheck, look, newRow, runs, ran };
 })();

@@ -1,6 +1,7 @@
 // A prebuilt JupyterLab extension: it brings a style sheet, shows of a folded cell whether it has run, makes room for
 // the lesson on a narrow screen, has the choices of predictions clicked (predictions.js), puts buttons below the cards
-// of checks (cards.js), follows drill and clinic (practice.js), and has folded cells run folded (folded.js).
+// of checks (cards.js), follows drill and clinic (practice.js), and has folded cells run folded (folded.js). It saves
+// the notebook after each check, because progress is kept at once, too.
 (() => {
   const sheet = document.createElement("link");
   sheet.rel = "stylesheet";
@@ -17,7 +18,8 @@
   const mark = (cell) => cell.node.style.setProperty("--hanstep-prompt", JSON.stringify(`[${cell.prompt || " "}]:`));
 
   const followed = new WeakSet();
-  const follow = (app, notebook) => {
+  const follow = (app, panel) => {
+    const notebook = panel.content;
     for (const cell of notebook.widgets) {
       if (cell.model?.type !== "code") continue;
       mark(cell);
@@ -26,12 +28,26 @@
       cell.model.contentChanged.connect(() => window.hanstepCards?.edited(app, notebook, cell));
       cell.model.stateChanged.connect((_, change) => {
         mark(cell);
-        if (change.name === "executionState") window.hanstepCards?.runs(cell, change.newValue === "running");
+        if (change.name === "executionState") ranOrRuns(panel, cell, change.newValue === "running");
         if (change.name !== "executionCount" || !change.newValue) return;
         window.hanstepCards?.ran(app, notebook, cell);
         window.hanstepPractice?.ran(app, notebook, cell);
       });
     }
+  };
+
+  const ranOrRuns = (panel, cell, isRunning) => {
+    window.hanstepCards?.runs(cell, isRunning);
+    if (!isRunning && window.hanstepCards?.isCheck(cell) && panel.context.contentsModel?.writable !== false)
+      panel.context.save();
+  };
+
+  // When a kernel starts, JupyterLab writes its version of Python into the notebook: no change that a learner has made.
+  const KERNEL = ["kernelspec", "language_info"];
+  const staysSaved = (model) => {
+    model.metadataChanged.connect((_, change) => {
+      if (!model.dirty && KERNEL.includes(change.key)) queueMicrotask(() => (model.dirty = false));
+    });
   };
 
   const notebooks = new WeakSet();
@@ -40,13 +56,14 @@
       const notebook = panel.content;
       if (!notebook?.model?.cells || notebooks.has(notebook)) continue;
       notebooks.add(notebook);
+      staysSaved(notebook.model);
       let waits = false;
       const again = () => {
         if (waits) return;
         waits = true;
         requestAnimationFrame(async () => {
           waits = false;
-          follow(app, notebook);
+          follow(app, panel);
           await Promise.all(loaded);
           window.hanstepPredictions.look(app, panel);
           window.hanstepCards.look(app, notebook);

@@ -128,6 +128,27 @@
     }
   };
 
+  // While a drill runs, cells above that show the function are folded: it is to be written from memory.
+  const folded = new Map(); // the drill's cell -> [cell, "inputHidden" or "outputHidden"] of what was folded for it
+  const foldAnswers = (notebook, drill, begins) => {
+    const name = /^def (\w+)_drill\b/m.exec(source(drill))?.[1];
+    if (!name) return;
+    const defines = new RegExp(`^(def|class) ${name}(_clinic|_drill)?\\b`, "m");
+    const shows = new RegExp(`\\bdef ${name}(_clinic|_drill)?\\b|data-hanstep-(line|over)|data-hanstep-left=.{1,2}${name} `);
+    const found = [];
+    for (const cell of notebook.widgets.slice(0, notebook.widgets.indexOf(drill))) {
+      if (cell === begins || cell.model.type !== "code") continue;
+      if (defines.test(source(cell)) && !cell.inputHidden) found.push([cell, "inputHidden"]);
+      if (shows.test(outputText(cell)) && !cell.outputHidden) found.push([cell, "outputHidden"]);
+    }
+    for (const [cell, what] of found) cell[what] = true;
+    folded.set(drill, found);
+  };
+  const unfoldAnswers = (drill) => {
+    for (const [cell, what] of folded.get(drill) ?? []) if (!cell.isDisposed) cell[what] = false;
+    folded.delete(drill);
+  };
+
   // A button that runs a call in the cell below.
   const offer = (app, notebook, cell, name, begins, call) => {
     const { buttonFor, newRow } = window.hanstepCards;
@@ -239,7 +260,10 @@
     const output = cell.node.querySelector(".jp-OutputArea-output");
     if (handsIn === "drill") {
       const time = /data-hanstep-time=\\"([\d.]+)/.exec(outputText(cell))?.[1];
-      if (time) return stopClock(cell, time);
+      if (time) {
+        unfoldAnswers(cell);
+        return stopClock(cell, time);
+      }
       if (!clocks.has(cell)) return;
       await activate(app, notebook, cell);
       output?.scrollIntoView({ block: "nearest" });
@@ -247,6 +271,7 @@
       const next = notebook.widgets[notebook.widgets.indexOf(cell) + 1];
       if (!next || !HANDS_IN.test(source(next)) || !source(next).includes(BLANK)) return;
       startClock(next);
+      foldAnswers(notebook, next, cell);
       await writeIn(app, notebook, next);
     } else if (handsIn === "clinic") {
       if (!FOUND.test(outputText(cell))) return;

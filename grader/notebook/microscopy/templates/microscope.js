@@ -44,6 +44,7 @@
     let timer = null;
 
     const app = make("div", "hsm-app");
+    app.tabIndex = -1; // a click anywhere in it brings the focus here, and with it the arrows
     app.append(make("div", "hsm-small", `현미경 · ${data.name}`));
     const head = make("p", "hsm-head");
     app.append(head);
@@ -137,15 +138,19 @@
 
     // JupyterLab would take the keys: it looks for this mark on what has the focus, before its parents.
     app.querySelectorAll("button, input, ol").forEach((control) => { control.dataset.lmSuppressShortcuts = "true"; });
-    app.addEventListener("keydown", (event) => {
-      if (event.target === code || event.altKey || event.ctrlKey || event.metaKey) return;
+    // It listens on the document, and before what lies in it. Other keys than these still reach it.
+    const onKey = (event) => {
+      if (!root.isConnected) return window.removeEventListener("keydown", onKey, true);
+      if (!app.contains(event.target) || (event.target === code && !event.key.startsWith("Arrow"))) return;
+      if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
       const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: view.columns.length - 1 }[event.key];
       if (to === undefined) return;
       event.preventDefault();
       event.stopPropagation();
       stop();
       go(to);
-    });
+    };
+    window.addEventListener("keydown", onKey, true);
 
     function stop() {
       clearInterval(timer);
@@ -343,10 +348,10 @@
   }
 
   function number(value, off) {
-    const element = make("span", "hsm-num", (off ? "≠ " : "") + told(value));
+    const element = make("span", "hsm-num", (off ? "✗ " : "") + told(value)); // `≠ 2.4` reads as "not 2.4"
     if (value === null) element.classList.add("hsm-none");
     if (off) element.classList.add("hsm-off");
-    element.title = value === null ? "None" : String(value);
+    element.title = (off ? "다른 쪽과 달라요: " : "") + (value === null ? "None" : String(value));
     return element;
   }
   const percent = (value, size) => 50 + 50 * Math.max(-1, Math.min(1, value / size));
