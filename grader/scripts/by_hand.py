@@ -60,3 +60,35 @@ class SamplesSummed(Event):
     backward: int
     samples: int
     weight: float = 0.0
+
+
+@dataclass(kw_only=True, slots=True)
+class GradientsReused(Event):
+    """What the newest update by hand was made of, as factors of what `torch.autograd.grad` gave before each update.
+
+    A factor is negative where the update goes against a gradient. The place is that of the last call.
+    """
+
+    updates: int
+    """How many there were, each with gradients of its own."""
+    oldest: tuple[float, ...]
+    """Factors of the gradients before the first updates."""
+    between: float
+    """The one factor of the sum of those that are neither old nor new."""
+    newest: tuple[float, ...]
+    """Factors of those before the last updates, oldest first."""
+    unexplained: float
+    """Share of the update that is no such combination."""
+    without_oldest: float
+    """The same of combinations that leave out the oldest."""
+
+
+@dataclass(kw_only=True, slots=True)
+class UpdatesStopped(Event):
+    """Parameters without an optimizer of torch lie still although gradients come, and an iterator is used up.
+
+    The script keeps that iterator, and it looks like one of parameters.
+    """
+
+    spent: Place | None
+    """The line of a generator of the script's own; None for one of torch's, or a `filter`."""

@@ -100,6 +100,43 @@ for _ in range(8):
     loss.backward()
     optimizer.step()
 """
+_STORE = """del optimizer
+shapes = [(6, 16), (16,), (16, 2)]
+ws = [(0.3 * torch.randn(*one)).requires_grad_() for one in shapes]
+store = [torch.zeros_like(w) for w in ws]
+vel = [torch.zeros_like(w) for w in ws]
+def cost(x, y):
+    a, b, c = ws
+    return F.cross_entropy((x @ a + b).tanh() @ c, y)
+for step in range(24):
+    for part in range(4):
+        grads = torch.autograd.grad(cost(x[part::4], y[part::4]), ws)  # BUG
+        ADD
+    with torch.no_grad():
+        UPDATE
+    CLEAR
+"""
+_FOREACH = "torch._foreach_mul_(vel, 0.5); torch._foreach_add_(vel, store); torch._foreach_add_(ws, vel, alpha=-0.02)"
+_LOOPED = "[w.sub_(s, alpha=0.01) for w, s in zip(ws, store)]"
+_SLOW = "[v.mul_(0.97).add_(s) for v, s in zip(vel, store)]; [w.sub_(0.002 * v) for w, v in zip(ws, vel)]"
+_TAKE, _TAKE_EACH = "torch._foreach_add_(store, grads)", "[s.add_(g) for s, g in zip(store, grads)]"
+_ZERO, _ZERO_EACH = "torch._foreach_zero_(store)", "[s.zero_() for s in store]"
+_OWN = """del optimizer
+class Signs:
+    def __init__(self, model):
+        self.params = PARAMS
+    @torch.no_grad()
+    def step(self):
+        for p in self.params:
+            p.add_(p.grad.sign(), alpha=-0.01)
+net = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 2))
+rule = Signs(net)
+for _ in range(12):
+    loss = F.cross_entropy(net(x), y)
+    net.zero_grad()
+    loss.backward()
+    rule.step()
+"""
 _MASK, _SUMMED = "(t != PAD).float()", 'torch.einsum("bh,h->", (pred - t) ** 2, w / w.sum())'
 
 
@@ -177,5 +214,31 @@ BY_HAND_CASES: list[tuple[str, str, str]] = [
         _EINSUM.replace("LOSS", _SUMMED),
         # A sum over what is predicted, a mean over the samples.
         _EINSUM.replace("LOSS", '(torch.einsum("bh,h->b", (pred - t) ** 2, w)).mean()'),
+    ),
+    (
+        "missing-zero-grad",
+        _STORE.replace("ADD", _TAKE).replace("UPDATE", _FOREACH).replace("CLEAR", "pass"),
+        _STORE.replace("ADD", _TAKE).replace("UPDATE", _FOREACH).replace("CLEAR", _ZERO),
+    ),
+    (
+        "missing-zero-grad",
+        _STORE.replace("ADD", _TAKE_EACH).replace("UPDATE", _LOOPED).replace("CLEAR", "pass"),
+        # Momentum keeps old gradients, too, but they fade.
+        _STORE.replace("ADD", _TAKE_EACH).replace("UPDATE", _SLOW).replace("CLEAR", _ZERO_EACH),
+    ),
+    (
+        "optimizer-consumed-generator",
+        _OWN.replace("PARAMS", "(p for p in model.parameters() if p.requires_grad)  # BUG"),
+        _OWN.replace("PARAMS", "[p for p in model.parameters() if p.requires_grad]"),
+    ),
+    (
+        "optimizer-consumed-generator",
+        _OWN.replace("PARAMS", "model.parameters()  # BUG"),
+        _OWN.replace("PARAMS", "list(model.parameters())"),
+    ),
+    (
+        "optimizer-consumed-generator",
+        _OWN.replace("PARAMS", "filter(lambda p: p.requires_grad, model.parameters())  # BUG"),
+        _OWN.replace("PARAMS", "model").replace("self.params:", "self.params.parameters():"),
     ),
 ]

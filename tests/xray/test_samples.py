@@ -38,7 +38,6 @@ NOT_FOUND: dict[tuple[str, str], str] = {
     ("shelf_order.py", "no-shuffle-sorted"): "batches of the script's own, no loader",
     ("leaf_transfer.py", "optimizer-before-head"): "told at the new head, eight lines above its call",
     ("grow_tower.py", "optimizer-before-new-layer"): "layers that a callback appends",
-    ("lion_hand.py", "optimizer-consumed-generator"): "an optimizer written by hand",
     ("toy_diffusion.py", "reseed-in-loop"): "a generator of the script's own is seeded",
     ("preemptible.py", "resume-no-optimizer"): "a default stands in for the missing state",
     ("preemptible.py", "resume-scheduler-restart"): "the scheduler is made anew where the state is restored",

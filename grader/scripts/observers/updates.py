@@ -26,6 +26,7 @@ from grader.scripts.facts import (
 )
 from grader.scripts.observers.copies import CopyObserver
 from grader.scripts.observers.functions import FunctionObserver
+from grader.scripts.observers.own_updates import OwnUpdateObserver
 from grader.scripts.observers.rounding import RoundingObserver
 from grader.scripts.observers.schedulers import rates
 from grader.scripts.observers.written_losses import WrittenLossObserver
@@ -57,6 +58,7 @@ class UpdateObserver:
         self._rounding = RoundingObserver()
         self._functions = FunctionObserver(watch)
         self._written = WrittenLossObserver(watch)
+        self._own = OwnUpdateObserver(watch)
         self._last_steps: dict[int, int] = {}
         """By optimizer: the update in which it last stepped."""
         self._idle: dict[int, tuple[int, Tensor]] = {}
@@ -236,6 +238,7 @@ class UpdateObserver:
         """Notice parameters that no optimizer holds and that changed since the last backward, and return them."""
         watch = self._watch
         changed = [number for number in self._by_hand if self._differs(number)]
+        self._own.backward_begins(changed, list(self._by_hand))
         self._by_hand = {}
         if not changed or self._stepped:
             return []
@@ -244,10 +247,21 @@ class UpdateObserver:
         return changed
 
     def gradient_taken(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
-        """Note a call of `torch.autograd.grad`."""
-        if not self._watch.busy and not self._watch.in_backward:
-            self._watch.add(GradientTaken(create_graph=bool(kwargs.get("create_graph"))))
-        return original(*args, **kwargs)
+        """Note a call of `torch.autograd.grad`, and whether what it is about was updated by hand since the last."""
+        watch = self._watch
+        if watch.busy or watch.in_backward:
+            return original(*args, **kwargs)
+        create = bool(kwargs.get("create_graph"))
+        watch.add(GradientTaken(create_graph=create))
+        if create or torch._C._functorch.peek_interpreter_stack() is not None:
+            return original(*args, **kwargs)
+        with watch.working():
+            leaves = self._own.gradient_asked(args[1] if len(args) > 1 else kwargs.get("inputs"))
+        done = original(*args, **kwargs)
+        if leaves:
+            with watch.working():
+                self._own.gradient_given(leaves, done)
+        return done
 
     # ---- optimizers --------------------------------------------------------------------------
 
