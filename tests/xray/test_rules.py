@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.xray.by_hand_cases import BY_HAND_CASES
 from tests.xray.fifty_cases import FIFTY_CASES
 from tests.xray.further_cases import FURTHER_CASES
 from tests.xray.november_cases import NOVEMBER_CASES
@@ -860,6 +861,7 @@ for _ in range(8):
     *NOVEMBER_CASES,
     *FURTHER_CASES,
     *STRANGER_CASES,
+    *BY_HAND_CASES,
 ]
 
 

@@ -1,10 +1,7 @@
 """Observe what makes an update: backward, clearing, clipping, scaling, steps and schedulers."""
 
-import warnings
 import weakref
 from collections import Counter
-from itertools import chain
-from types import GeneratorType
 from typing import Any
 
 import torch
@@ -29,10 +26,13 @@ from grader.scripts.facts import (
 )
 from grader.scripts.observers.copies import CopyObserver
 from grader.scripts.observers.functions import FunctionObserver
+from grader.scripts.observers.own_updates import OwnUpdateObserver
 from grader.scripts.observers.rounding import RoundingObserver
 from grader.scripts.observers.schedulers import rates
+from grader.scripts.observers.written_losses import WrittenLossObserver
 from grader.scripts.patches import Original
 from grader.scripts.places import Place, own_frames, own_place, place_of
+from grader.scripts.spent import spent_groups
 from grader.scripts.watch import Watch, autocast_type
 
 Arguments = tuple[Any, ...]
@@ -57,6 +57,8 @@ class UpdateObserver:
         self._tokens: list[tuple[int, weakref.ref[graph.Token]]] = []
         self._rounding = RoundingObserver()
         self._functions = FunctionObserver(watch)
+        self._written = WrittenLossObserver(watch)
+        self._own = OwnUpdateObserver(watch)
         self._last_steps: dict[int, int] = {}
         """By optimizer: the update in which it last stepped."""
         self._idle: dict[int, tuple[int, Tensor]] = {}
@@ -141,6 +143,7 @@ class UpdateObserver:
             event.pulls_baseline = any(map(pulls_baseline, roots))
             event.spread_entries = graph.spread_entries(roots[0]) if roots else None
         self._functions.about_to_run(found.functions)
+        self._written.about_to_run(event, roots)
         for node in [*(root.grad_fn for root in roots), *found.loss_nodes]:
             token = graph.attach_token(node)
             if token is not None:
@@ -235,6 +238,7 @@ class UpdateObserver:
         """Notice parameters that no optimizer holds and that changed since the last backward, and return them."""
         watch = self._watch
         changed = [number for number in self._by_hand if self._differs(number)]
+        self._own.backward_begins(changed, list(self._by_hand))
         self._by_hand = {}
         if not changed or self._stepped:
             return []
@@ -243,10 +247,21 @@ class UpdateObserver:
         return changed
 
     def gradient_taken(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
-        """Note a call of `torch.autograd.grad`."""
-        if not self._watch.busy and not self._watch.in_backward:
-            self._watch.add(GradientTaken(create_graph=bool(kwargs.get("create_graph"))))
-        return original(*args, **kwargs)
+        """Note a call of `torch.autograd.grad`, and whether what it is about was updated by hand since the last."""
+        watch = self._watch
+        if watch.busy or watch.in_backward:
+            return original(*args, **kwargs)
+        create = bool(kwargs.get("create_graph"))
+        watch.add(GradientTaken(create_graph=create))
+        if create or torch._C._functorch.peek_interpreter_stack() is not None:
+            return original(*args, **kwargs)
+        with watch.working():
+            leaves = self._own.gradient_asked(args[1] if len(args) > 1 else kwargs.get("inputs"))
+        done = original(*args, **kwargs)
+        if leaves:
+            with watch.working():
+                self._own.gradient_given(leaves, done)
+        return done
 
     # ---- optimizers --------------------------------------------------------------------------
 
@@ -257,7 +272,7 @@ class UpdateObserver:
             self._watch.stage_began(args[0])
             return done
         self._building.add(id(args[0]))
-        spent = _spent_groups(args[1] if len(args) > 1 else kwargs.get("params"))
+        spent = spent_groups(args[1] if len(args) > 1 else kwargs.get("params"))
         try:
             done = original(*args, **kwargs)
         finally:
@@ -467,26 +482,6 @@ class UpdateObserver:
 def _callers() -> tuple[Place, ...]:
     """Return the learner's lines that led to the running one, innermost first, without it."""
     return tuple(place_of(one.f_code, one.f_lineno) for one in own_frames()[1:_MOST_CALLERS])
-
-
-def _spent_groups(given: Any) -> tuple[int, ...]:
-    if not isinstance(given, list | tuple):
-        return ()
-    groups = [(i, one.get("params")) for i, one in enumerate(given) if isinstance(one, dict)]
-    return tuple(i for i, one in groups if _is_spent(one))
-
-
-def _is_spent(thing: Any) -> bool:
-    """Return True if an iterator has nothing left, without taking anything from it."""
-    if isinstance(thing, GeneratorType):
-        return thing.gi_frame is None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        if isinstance(thing, filter | map):
-            return any(_is_spent(one) for one in thing.__reduce__()[1][1:])
-        if isinstance(thing, chain):
-            return len(thing.__reduce__()) == 2  # what is left would come third
-    return False
 
 
 def _closure(args: Arguments, kwargs: Keywords) -> bool:
