@@ -93,6 +93,8 @@ class ForwardRan(Event):
     """The changed tensor, or the one that it is a part of, was changed by a forward before."""
     mixed: tuple[Mixed, ...] = ()
     """What mixes the positions of a sequence; of the first forwards that build a graph only."""
+    callers: tuple[Place, ...] = ()
+    """Without gradients: the learner's lines that led to it, innermost first."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -211,6 +213,7 @@ class PartWithoutGrad(Event):
     """A sum of some of its weights."""
     shape: tuple[int, ...] = ()
     """Shape of its output."""
+    callers: tuple[Place, ...] = ()  # the learner's lines that led to it, innermost first
 
 
 @dataclass(kw_only=True, slots=True)

@@ -27,7 +27,7 @@ from grader.scripts.observers.mixing import MixingObserver
 from grader.scripts.observers.shapes import ShapeObserver
 from grader.scripts.observers.unregistered import name_unregistered
 from grader.scripts.patches import Original
-from grader.scripts.places import Place, own_frames, own_place, place_of
+from grader.scripts.places import Place, callers, own_frames, own_place, place_of
 from grader.scripts.things import ModuleFacts
 from grader.scripts.watch import Watch, autocast_type
 
@@ -158,6 +158,7 @@ class ModelObserver:
         self._mixing.forward_began(event)
         watch.last_forward = event
         if not event.grad:
+            event.callers = callers()
             watch.evaluated(number)
 
     def forward_ended(
@@ -241,6 +242,7 @@ class ModelObserver:
                         live_parts=len(live),
                         live_drops=len(live) - norms,
                         weights=_weights(module),
+                        callers=callers(),
                     )
                 )
 

@@ -32,12 +32,11 @@ from grader.scripts.observers.functions import FunctionObserver
 from grader.scripts.observers.rounding import RoundingObserver
 from grader.scripts.observers.schedulers import rates
 from grader.scripts.patches import Original
-from grader.scripts.places import Place, own_frames, own_place, place_of
+from grader.scripts.places import Place, callers, own_place
 from grader.scripts.watch import Watch, autocast_type
 
 Arguments = tuple[Any, ...]
 Keywords = dict[str, Any]
-_MOST_CALLERS = 5
 _LOOKED_AT = 4
 _MOST_KEPT = 64
 _LOOKS = (7, 15, 31, 63)
@@ -127,7 +126,7 @@ class UpdateObserver:
                 spread=graph.spread_difference(roots[0]) if roots else None,
                 flat_terms=graph.flat_terms(roots[0]) if roots else 0,
                 summed=graph.summed_shape(roots[0]) if roots else (),
-                callers=_callers(),
+                callers=callers(),
                 retain=bool(kwargs.get("retain_graph")),
                 forward=None if watch.last_forward is None else watch.last_forward.serial,
                 in_step=bool(watch.in_steps),
@@ -370,7 +369,7 @@ class UpdateObserver:
                 window=read.window,
                 rates=rates(optimizer),
                 graphs_alive=len({backward for backward, _ in self._tokens}),
-                callers=_callers(),
+                callers=callers(),
             )
         )
         if not closure:
@@ -462,11 +461,6 @@ class UpdateObserver:
             kind = str(region.fast_dtype).removeprefix("torch.")
             self._watch.add(AutocastEntered(dtype=kind, enabled=bool(region._enabled)))
         return done
-
-
-def _callers() -> tuple[Place, ...]:
-    """Return the learner's lines that led to the running one, innermost first, without it."""
-    return tuple(place_of(one.f_code, one.f_lineno) for one in own_frames()[1:_MOST_CALLERS])
 
 
 def _spent_groups(given: Any) -> tuple[int, ...]:
