@@ -319,7 +319,10 @@ class Stepped(Event):
 
 @dataclass(kw_only=True, slots=True)
 class UpdatedByHand(Event):
-    """Parameters without an optimizer changed after a backward."""
+    """Parameters without an optimizer changed after a backward; its place is that of the next one."""
+
+    within: bool = False
+    """All of it happened after the forward that the next backward belongs to: none had changed when that began."""
 
 
 @dataclass(kw_only=True, slots=True)

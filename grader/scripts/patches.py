@@ -62,6 +62,8 @@ _SCHEDULERS = (
     *("LRScheduler", "ReduceLROnPlateau", "SequentialLR", "ChainedScheduler"),
     *("CosineAnnealingWarmRestarts",),
 )
+_KEEPING = (*_SCHEDULERS, "LambdaLR", "MultiplicativeLR", "CyclicLR")
+"""Schedulers that may have methods of their own for their state."""
 _HOOKS = ("forward_hook", "forward_pre_hook", "full_backward_hook", "full_backward_pre_hook")
 _SCALER = ("scale", "unscale_", "step", "update")
 
@@ -87,8 +89,8 @@ TABLE: tuple[tuple[str, str, str], ...] = (
     *(("torch.amp.grad_scaler:GradScaler", name, f"scaler_{name.rstrip('_')}") for name in _SCALER),
     *((f"torch.optim.lr_scheduler:{name}", "step", "scheduled") for name in _SCHEDULERS),
     *((f"torch.optim.lr_scheduler:{name}", "__init__", "scheduler_built") for name in _SCHEDULERS),
-    ("torch.optim.lr_scheduler:LRScheduler", "state_dict", "state_taken"),
-    ("torch.optim.lr_scheduler:LRScheduler", "load_state_dict", "state_loaded"),
+    *((f"torch.optim.lr_scheduler:{name}", "state_dict", "state_taken") for name in _KEEPING),
+    *((f"torch.optim.lr_scheduler:{name}", "load_state_dict", "state_loaded") for name in _KEEPING),
     *(("torch.nn.functional", name, "loss_computed") for name in _LOSSES),
     ("torch.nn.functional", "kl_div", "divergence_computed"),
     ("torch.nn.functional", "scaled_dot_product_attention", "attended"),

@@ -160,6 +160,8 @@ class ModelObserver:
         if not event.grad:
             event.callers = callers()
             watch.evaluated(number)
+        else:
+            watch.forward_began()
 
     def forward_ended(
         self, module: nn.Module, args: Arguments, kwargs: Keywords | None, output: Any = None

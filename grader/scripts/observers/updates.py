@@ -63,6 +63,8 @@ class UpdateObserver:
         self._building: set[int] = set()
         self._grads: dict[int, tuple[int, int]] = {}
         self._by_hand: dict[int, Tensor] = {}
+        self._same_at_forward = False
+        """A forward began since the last backward, and none of these had changed then."""
         self._stepped = False
         """Some optimizer made a step; until then parameters may be updated by hand."""
         self._wrapped: tuple[weakref.ref[Tensor], Place | None, int] | None = None
@@ -70,6 +72,7 @@ class UpdateObserver:
             id(tensor): (weakref.ref(tensor), graph.version(tensor)) for tensor in graph.tensors_with_graphs()
         }
         """Tensors with graphs that were there when the watch began, with their versions."""
+        watch.forward_began = self._forward_began
         watch.at_end.append(lambda: self._look_for_kept_graphs(ended=True))
 
     # ---- backward ----------------------------------------------------------------------------
@@ -230,14 +233,20 @@ class UpdateObserver:
             return False
         return not torch.equal(tensor.detach().reshape(-1)[:8], self._by_hand[number])
 
+    def _forward_began(self) -> None:
+        if self._by_hand and not self._stepped:
+            with self._watch.working():
+                self._same_at_forward = not any(map(self._differs, self._by_hand))
+
     def _changed_by_hand(self) -> list[int]:
         """Notice parameters that no optimizer holds and that changed since the last backward, and return them."""
         watch = self._watch
         changed = [number for number in self._by_hand if self._differs(number)]
         self._by_hand = {}
+        within, self._same_at_forward = self._same_at_forward, False
         if not changed or self._stepped:
             return []
-        watch.add(UpdatedByHand())
+        watch.add(UpdatedByHand(within=within))
         watch.update_ended()
         return changed
 

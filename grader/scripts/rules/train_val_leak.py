@@ -163,7 +163,7 @@ def _held_out(place: Place) -> bool:
 
 
 def _split_line(facts: Facts) -> Place | None:
-    """Return the only line that cuts two slices of one thing: `perm[:240], perm[200:]`; not its neighbours, by `zip`."""
+    """Return the only line that cuts two slices of one thing: `perm[:240], perm[200:]`, but not by `zip`."""
     found = []
     for file in _reading.files(facts):
         for one in _reading.nodes(file, ast.Assign, ast.Return):
