@@ -61,6 +61,8 @@ class UpdateObserver:
         self._idle: dict[int, tuple[int, Tensor]] = {}
         """By parameter that no stepping optimizer holds: the update of its last gradient, and its entries then."""
         self._building: set[int] = set()
+        self._rates: dict[int, tuple[float, ...]] = {}
+        """By optimizer: its rates at its first step."""
         self._grads: dict[int, tuple[int, int]] = {}
         self._by_hand: dict[int, Tensor] = {}
         self._same_at_forward = False
@@ -381,6 +383,8 @@ class UpdateObserver:
                 callers=callers(),
             )
         )
+        if self._rates.setdefault(number, event.rates) != event.rates:
+            watch.hook_steps()  # to know where they come to
         if not closure:
             self._rounding.step_begins(optimizer, event)
 
