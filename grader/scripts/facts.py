@@ -429,6 +429,16 @@ class Seeded(Event):
 
 
 @dataclass(kw_only=True, slots=True)
+class Drawn(Event):
+    """Random numbers were drawn from a generator of the script's own; only the first ones of a line are kept."""
+
+    rows: "Tensor | None"
+    """A hash of each row."""
+    callers: tuple[Place, ...] = ()
+    """The learner's lines that led to it, innermost first."""
+
+
+@dataclass(kw_only=True, slots=True)
 class NumberRead(Event):
     """`.item()` was called."""
 
