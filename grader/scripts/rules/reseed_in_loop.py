@@ -209,7 +209,8 @@ def _told_of_draws(place: Place, line: int, again: int, inputs: int, seeded: boo
             else "The batches differ but the numbers drawn for them are always the same: is the generator seeded anew?",
         ),
         evidence=Said(
-            f"{line}번째 줄에서 학습에 쓸 난수를 뽑은 {again}번이 모두 같은 값이었어요. 모델의 입력은 {inputs}가지였어요.",
+            f"{line}번째 줄에서 학습에 쓸 난수를 뽑은 {again}번이 모두 같은 값이었어요. "
+            f"모델의 입력은 {inputs}가지였어요.",
             f"All {again} draws of line {line} for the training had the same values; the model's inputs were {inputs} "
             "different ones.",
         ),
