@@ -183,7 +183,7 @@ def _per_micro(facts: Facts) -> Iterator[Finding]:
             backwards = sum(isinstance(one, BackwardRan) for one in inside)
             moved = sum(isinstance(one, Scheduled) and one.scheduler == scheduler.number for one in inside)
             aligned += moved == backwards == window
-        if window < 2:  # SAM may have cleared what the others gave
+        if not aligned:  # SAM reads the second pass only
             turns = [_turns(facts, scheduler, *both) for both in itertools.pairwise(steps)]
             window = max(set(turns), key=turns.count, default=0)
             aligned = turns.count(window)
