@@ -5,6 +5,7 @@ Grading does not use this module.
 
 import os
 import platform
+import shlex
 import sys
 import tempfile
 from collections.abc import Callable
@@ -127,7 +128,9 @@ def _device() -> Finding:
 
 
 def _sandbox() -> Finding:
+    from grader.paths import course_root
     from grader.sandbox.bubblewrap import explain_probe, probe
+    from grader.sandbox.packages import knows_dependencies
 
     found = probe()
     if not found.available:
@@ -136,7 +139,11 @@ def _sandbox() -> Finding:
         ]
         remedy = found.remedy or "grader grade … --sandbox none (믿을 수 있는 코드만)"
         return Finding("격리", False, "\n".join(lines), remedy)
-    return Finding("격리", True, "bubblewrap으로 제출물을 가둬서 실행해요")
+    detail = "bubblewrap으로 제출물을 가둬서 실행해요"
+    if not knows_dependencies():
+        detail += ". 강의가 설치되어 있지 않아서, 강의에 필요하지 않은 패키지도 제출물이 import할 수 있어요"
+        return Finding("격리", True, detail, f"{_PIP} install -e {shlex.quote(str(course_root()))}")
+    return Finding("격리", True, detail)
 
 
 def _cgroups() -> Finding:

@@ -253,7 +253,7 @@ def _check_options(sandbox: str, seed: int | None, packages: Sequence[str]) -> i
         CommandError: an option has an invalid value.
     """
     from grader.classroom.grade_class import MAX_SEED
-    from grader.sandbox.packages import is_installed
+    from grader.sandbox.packages import editable_source, is_installed
 
     if sandbox not in ("auto", "bwrap", "none"):
         raise CommandError(f"--sandbox에는 auto, bwrap, none 가운데 하나를 주세요. 받은 값: '{sandbox}'")
@@ -263,6 +263,12 @@ def _check_options(sandbox: str, seed: int | None, packages: Sequence[str]) -> i
         if not is_installed(name):
             raise CommandError(
                 f"설치되지 않은 패키지예요: '{name}'. 먼저 설치해 주세요: pip install {shlex.quote(name)}"
+            )
+        source = None if sandbox == "none" else editable_source(name)
+        if source is not None:
+            raise CommandError(
+                f"제출물이 import할 수 없는 패키지예요: '{name}'. `pip install -e`로 설치해서 코드가 "
+                f"격리된 곳 밖에 있어요. -e 없이 다시 설치해 주세요: pip install {shlex.quote(source)}"
             )
     return secrets.randbelow(MAX_SEED) if seed is None else seed
 

@@ -50,12 +50,30 @@ class Check(Struct, frozen=True, forbid_unknown_fields=True):
     """What a failure of this check means and where to look first, shown when no known mistake fits."""
 
 
+class Wording(Struct, frozen=True, forbid_unknown_fields=True):
+    """Texts that take the place of a mistake's where the learner's code shows how it was made.
+
+    Two ways to make a mistake may behave alike; only the code tells which of them a title would be true of.
+    """
+
+    code: Text
+    """Regular expression. Some statement of the learner's definition has to match, as `ast.unparse` writes it; of a
+    block, its first line."""
+    title: Text
+    explain: Text
+    """As `Mistake.explain`, with conditions."""
+    hint: Text
+    beside: str = ""
+    """Regular expression that another part of the definition has to match, too; empty: none."""
+
+
 class SharedTexts(Struct, frozen=True, forbid_unknown_fields=True):
     """Texts that several exercises share for the same mistake: one entry of `solutions/shared_mistakes.toml`."""
 
     title: Text
     explain: Text
     hint: Text
+    wordings: tuple[Wording, ...] = ()
 
 
 class Variant(Struct, frozen=True, forbid_unknown_fields=True):
@@ -91,6 +109,8 @@ class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
     """`before` or `after`: something is missing on this side of `near`, although the edits do not just leave it out."""
     variants: tuple[Edits | Variant, ...] = ()
     """Other ways to make the same mistake; only edits where `explain` is true of them, too."""
+    wordings: tuple[Wording, ...] = ()
+    """Other texts, for ways to make it that only the learner's code tells apart."""
     excludes: tuple[str, ...] = ()
     """Ids of mistakes that no code makes together with this one, although their edits can be combined.
 

@@ -114,6 +114,35 @@ class Recipe:
             raise ValueError(f"{len(self.batches)} batches, {len(self.moved)} places")
 
 
+MOST_MISTAKES = 3
+"""Maximum number of mistakes of one check that there are hints about."""
+Effect = Literal["inserts", "deletes", "moves", "guards", "unwraps", "rewrites"]
+"""What an edit does with lines. `guards`: indents them under a new line such as `if …:`; `unwraps`: the reverse."""
+
+
+@dataclass(frozen=True)
+class OwnEdit:
+    """One edit of the learner's own code that mends a named mistake. Lines are numbered as in `Feedback.line`."""
+
+    effect: Effect
+    first: int
+    """First line that is deleted, moved, guarded or rewritten; something inserted comes to stand there."""
+    last: int
+    """Last such line."""
+    behind: int
+    """Line behind which something inserted or moved belongs."""
+    old: tuple[str, ...]
+    """The learner's lines that are deleted, moved, guarded or rewritten; of `unwraps` only the line that goes."""
+    new: tuple[str, ...]
+    """Lines after the edit, or only those that it adds; empty if it deletes them."""
+    line_behind: str
+    """Text of the line `behind`."""
+    line_below: str = ""
+    """Text of the line `first` if something is inserted above it, in the same block; otherwise empty."""
+    cell: int | None = None
+    """Number of the code cell with the line `first`; None for a .py file."""
+
+
 @dataclass(frozen=True)
 class NamedMistake:
     """One mistake that a diagnosis names."""
@@ -141,6 +170,10 @@ class NamedMistake:
     """Where this run first differs in the scenario that shows the mistake most clearly; None if it was not run."""
     right_lines: tuple[str, ...] = ()
     """The solution's lines in place of those that make the mistake; empty: none or too many (`right_lines.py`)."""
+    own_edit: OwnEdit | None = None
+    """Edit of the learner's code that mends it; only where hints can be asked for, and None if none was found."""
+    own_lines: tuple[str, ...] = ()
+    """`right_lines` in the learner's names, where no own edit was found; only where hints can be asked for."""
 
     @classmethod
     def of(
@@ -192,33 +225,6 @@ class RepairStep:
     """The learner's lines that the edit replaces."""
     new: tuple[str, ...]
     """The lines that replace them."""
-
-
-Effect = Literal["inserts", "deletes", "moves", "guards", "unwraps", "rewrites"]
-"""What an edit does with lines. `guards`: indents them under a new line such as `if …:`; `unwraps`: the reverse."""
-
-
-@dataclass(frozen=True)
-class OwnEdit:
-    """One edit of the learner's own code that mends a named mistake. Lines are numbered as in `Feedback.line`."""
-
-    effect: Effect
-    first: int
-    """First line that is deleted, moved, guarded or rewritten; something inserted comes to stand there."""
-    last: int
-    """Last such line."""
-    behind: int
-    """Line behind which something inserted or moved belongs."""
-    old: tuple[str, ...]
-    """The learner's lines that are deleted, moved, guarded or rewritten; of `unwraps` only the line that goes."""
-    new: tuple[str, ...]
-    """Lines after the edit, or only those that it adds; empty if it deletes them."""
-    line_behind: str
-    """Text of the line `behind`."""
-    line_below: str = ""
-    """Text of the line `first` if something is inserted above it, in the same block; otherwise empty."""
-    cell: int | None = None
-    """Number of the code cell with the line `first`; None for a .py file."""
 
 
 @dataclass(frozen=True)
@@ -324,8 +330,6 @@ class Feedback:
     """Line of its first line, in the cell (or in the .py file); None without code."""
     code_cell: int | None = None
     """Number of the code cell it stands in; None for a .py file."""
-    own_edit: OwnEdit | None = None
-    """Edit that mends the first named mistake; only where hints can be asked for, and None if none was found."""
 
     @property
     def score(self) -> float:

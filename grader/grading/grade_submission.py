@@ -29,6 +29,7 @@ from grader.judging.messages import (
     time_limit_message,
 )
 from grader.judging.own_edit import wants_own_edit, with_own_edit
+from grader.judging.own_names import with_own_names
 from grader.judging.reference import Reference, cached_reference
 from grader.judging.repair.add_repair import wants_repair, with_repair
 from grader.observe.trace import Trace
@@ -220,12 +221,11 @@ def _assess_and_repair(
     try:
         feedback = assess(exercise, trace, known_runs, learner_code)
         needs_repair, needs_edit = wants_repair(feedback), hints and wants_own_edit(feedback)
-        if attempts is None or not (needs_repair or needs_edit):
-            return feedback
-        search = with_repair if needs_repair else with_own_edit
-        return search(
-            feedback, exercise, trace.runs, known_runs, learner_code, attempts.for_exercise(exercise.name)
-        )
+        if attempts is not None and (needs_repair or needs_edit):
+            search = with_repair if needs_repair else with_own_edit
+            runner = attempts.for_exercise(exercise.name)
+            feedback = search(feedback, exercise, trace.runs, known_runs, learner_code, runner)
+        return with_own_names(feedback, exercise, learner_code) if hints else feedback
     except (CourseError, SandboxUnavailable):  # a fault of the author or the machine, not of the student
         raise
     except Exception:

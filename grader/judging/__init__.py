@@ -4,6 +4,6 @@ This room knows the answers, so it runs outside the sandbox only. `assess.assess
 `judge` decides which checks pass, `explain` finds the known mistakes that behave as the submission does, `locate` finds
 the learner's line for each of them, and `gather_evidence` finds what else shows that something is wrong. Then, if known
 mistakes do not explain everything, the package `repair` searches for an edit of the learner's code that makes it right.
-If they do, and the learner can ask for hints, `own_edit` searches in the same way for the edit that mends the mistake
-named first.
+If they do, and the learner can ask for hints, `own_edit` searches in a similar way for the edit that mends each of the
+first mistakes.
 """

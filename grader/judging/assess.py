@@ -8,8 +8,9 @@ of an exercise. If there is none, they call `feedback_without_trace` or `feedbac
    `rule_out_twins` marks those of their twins that the learner's text speaks against.
 3. For each of these mistakes, `locate` finds the learner's line, `true_explanation` says which sentences about it are
    true of this run, `clearest_difference` gives the first difference in the scenario that shows it most clearly, and
-   `right_lines` the solution's lines in its place. Where a call is written but never made, `unmade_call` finds a better
-   line and sentence.
+   `right_lines` the solution's lines in its place. Where the code tells how the mistake was made, `fitting_wording`
+   finds the line and the texts that say so. Where a call is written but never made, `unmade_call` finds a better line
+   and sentence.
 4. `gather_evidence` finds what else shows that something is wrong.
 5. If known mistakes do not explain everything, `signature_difference` says whether the function takes the arguments
    that it should.
@@ -54,7 +55,8 @@ from grader.judging.signature import signature_difference
 from grader.judging.text_location import Location
 from grader.judging.true_sentences import TrueText, true_explanation
 from grader.judging.twins_by_text import rule_out_twins
-from grader.judging.uncalled import unmade_call
+from grader.judging.uncalled import calls_without_parentheses, unmade_call
+from grader.judging.wordings import fitting_wording
 from grader.observe.play import Scenario
 from grader.observe.trace import Failure, Trace
 from grader.submission.source_file import Complaint
@@ -62,6 +64,9 @@ from grader.submission.syntax import definition_of, has_empty_body
 
 _SIGNATURES_TITLE = "함수의 첫 줄"
 """`FirstDifference.what` if `expected` and `got` are signatures: Korean for "the function's first line"."""
+_SLIPS = ("NameError", "AttributeError", "ImportError", "ModuleNotFoundError")
+"""Exceptions over a name that is not there. What ran before one tells nothing of the mistake, and the right order of
+events, a part of the answer, is not shown beside it."""
 _MAX_LINE_CHARACTERS = 400
 """Maximum number of characters shown of the learner's line beside a mistake; a line may hold a whole table of data."""
 
@@ -76,6 +81,8 @@ class _MistakeDetails(NamedTuple):
     """What is true of it in this run, in Korean."""
     difference: FirstDifference | None
     """The first difference in the scenario that shows it most clearly; None if no scenario shows it."""
+    hint: str
+    """Hint in place of the mistake's own; empty: its own."""
 
 
 def assess(exercise: Exercise, trace: Trace, reference: Reference, learner_code: LearnerCode) -> Feedback:
@@ -101,10 +108,16 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, learner_code:
         unexplained_checks=_unexplained_checks(explanation, verdict, reference),
         exception_apart=exception is not None,
     )
+    if verdict.failure is not None and verdict.failure.type in _SLIPS and not diagnosis.mistakes:
+        diagnosis = replace(diagnosis, yours=(), right=(), order_scenario="")
     if exception is not None:  # show this exception rather than one that a named mistake explains
         verdict = replace(verdict, failure=exception)
     line = _line_to_show(details, evidence)
     feedback = _make_feedback(exercise, trace, verdict, diagnosis, line, learner_code)
+    if verdict.failure is not None and not diagnosis.mistakes:
+        feedback = replace(
+            feedback, notes=(*feedback.notes, *_calls_without_parentheses(exercise, learner_code))
+        )
     if verdict.status == "passed" or trace.load_failure is not None or diagnosis.explains_all:
         return feedback
     return _with_signature_difference(feedback, exercise, learner_code)
@@ -187,14 +200,29 @@ def _details_of_mistakes(
     details = []
     for mistake, found_location in zip(explanation.mistakes, locations, strict=True):
         location = found_location
-        text = true_explanation(mistake, explanation, trace, reference)
+        worded = fitting_wording(exercise, mistake.shown_alternatives[0], learner_code)
+        wording = None if worded is None else worded.wording
+        if worded is not None:
+            location = Location(worded.line)
+        text = true_explanation(mistake, explanation, trace, reference, wording)
         unmade = unmade_call(exercise, mistake, learner_code)
         if unmade is not None:
             location = Location(unmade.line)
             text = replace(text, explain=f"{unmade.sentence} {text.explain}".rstrip(), title=unmade.title)
         difference = clearest_difference(mistake, explanation, trace, verdict, reference)
-        details.append(_MistakeDetails(mistake, location, text, difference))
+        hint = "" if wording is None else wording.hint
+        details.append(_MistakeDetails(mistake, location, text, difference, hint))
     return details
+
+
+def _calls_without_parentheses(exercise: Exercise, learner_code: LearnerCode) -> list[str]:
+    """Return a Korean line for each call that lacks its parentheses, which the exception keeps from being noticed."""
+    notes = []
+    for unmade in calls_without_parentheses(exercise, learner_code):
+        place = learner_code.place_of(unmade.line)
+        if place is not None:
+            notes.append(f"{place.line}번째 줄도 보세요. {unmade.sentence}")
+    return notes
 
 
 def _make_diagnosis(
@@ -238,6 +266,7 @@ def _name_mistake(details: _MistakeDetails, exercise: Exercise, learner_code: Le
         named,
         ids=tuple(alternative.id for alternative in mistake.alternatives),
         titles=(text.title,) if text.title else named.titles,
+        hint=details.hint or named.hint,
         symptom=text.symptom,
         difference=details.difference,
         right_lines=right_lines(exercise, mistake),
@@ -301,7 +330,8 @@ def _unexplained_exception(explanation: Explanation, trace: Trace, reference: Re
         failure = trace.runs[name].failure if name in trace.runs else None
         if failure is None or failure.line is None:
             continue
-        expected = reference.run_with_mistakes(named, name).failure
+        with_named = reference.run_with_mistakes(named, name)
+        expected = with_named.failure if with_named is not None else None
         if expected is None or not has_same_cause(failure, expected):
             return failure
     return None

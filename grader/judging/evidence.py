@@ -150,7 +150,7 @@ def _reaches_difference(
     if difference.kind != "array":
         return True
     alone = find_difference(
-        reference.run_with_mistakes((mistake.variant,), scenario),
+        reference.complete_run(reference.sources[mistake.variant.name], scenario),
         reference.solution_run(scenario),
         reference.exercise.driver[scenario].atol,
     )

@@ -287,9 +287,10 @@ def _passes_object(call: ast.Call, helper: ast.FunctionDef) -> bool:
 class _ReturnReplacer(ast.NodeTransformer):
     """Replaces each `return x` of a helper by what the statement that calls it does with `x`.
 
-    If the statement is an assignment of the call alone, this is the assignment of `x` to its first target. If it is an
-    `if` and `x` is no constant, it is an `if` with only `pass` in it: its condition with `x` in the place of the call.
-    In other cases, such as a `while`, it is `x` as a statement.
+    If the statement is an assignment of the call alone, this is the assignment of `x` to its first target. If it
+    returns the call alone, this stays `return x`. If it is an `if` and `x` is no constant, it is an `if` with only
+    `pass` in it: its condition with `x` in the place of the call. In other cases, such as a `while`, it is `x` as a
+    statement.
     """
 
     def __init__(self, call: ast.Call, statement: ast.stmt) -> None:
@@ -301,6 +302,8 @@ class _ReturnReplacer(ast.NodeTransformer):
         match self._statement:
             case ast.Assign(targets=[target, *_], value=assigned) if assigned is self._call:
                 replacement = ast.Assign([target], value)
+            case ast.Return(value=returned) if returned is self._call:
+                replacement = ast.Return(value)
             case ast.If(test=test) if not isinstance(value, ast.Constant):
                 replacement = ast.If(_with_replaced(test, self._call, value), [ast.Pass()], [])
         return ast.fix_missing_locations(ast.copy_location(replacement, node))

@@ -139,12 +139,10 @@ class Reference:
         """
         return combination_source(self.exercise, self.in_toml_order(others), in_two_copies=variant.copy > 0)
 
-    def run_with_mistakes(self, mistakes: Iterable[MistakeVariant], scenario: str) -> Run:
-        """Return the complete run of the program with all these mistakes made.
-
-        If their edits cannot be combined, return the solution's run: nothing is then said to follow from the mistakes.
-        """
-        return self.complete_run(self.source_with_mistakes(mistakes) or _SOLUTION, scenario)
+    def run_with_mistakes(self, mistakes: Iterable[MistakeVariant], scenario: str) -> Run | None:
+        """Return the complete run of the program with all these mistakes made; None if they cannot be combined."""
+        source = self.source_with_mistakes(mistakes)
+        return None if source is None else self.complete_run(source, scenario)
 
     def equivalent_variants(self, variant: MistakeVariant) -> Iterator[MistakeVariant]:
         """Yield the other variants of the same mistake that behave like this one in every scenario."""

@@ -158,7 +158,10 @@ class _ArraySearch:
         return _Evidence(frozenset(agreeing), spoilt)
 
     def _compare(self, source: str, scenario: str) -> _Evidence | None:
-        """Return what one scenario tells about the mistake of this program; None if it speaks against the mistake."""
+        """Return what one scenario tells about the mistake of this program; None if it speaks against the mistake.
+
+        None also if the known mistakes cannot be made without it.
+        """
         atol = self._reference.exercise.driver[scenario].atol
         learner = self._runs[scenario]
         with_mistake = self._reference.complete_run(source, scenario)
@@ -167,7 +170,7 @@ class _ArraySearch:
             if self._known
             else self._reference.solution_run(scenario)
         )
-        if with_mistake.failure is not None:
+        if with_mistake.failure is not None or without is None:
             return None
         changed = differing_fields(with_mistake, without, atol)
         if changed - differing_fields(learner, without, atol):

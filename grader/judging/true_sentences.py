@@ -45,7 +45,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from grader.course.conditions import leading_events, true_text
-from grader.course.course import CourseError
+from grader.course.course import CourseError, Wording
 from grader.judging.compare_runs import differing_fields, find_difference, tolerances
 from grader.judging.edits import MistakeVariant
 from grader.judging.explain import ExplainedMistake, Explanation
@@ -67,7 +67,11 @@ class TrueText:
 
 
 def true_explanation(
-    mistake: ExplainedMistake, explanation: Explanation, trace: Trace, reference: Reference
+    mistake: ExplainedMistake,
+    explanation: Explanation,
+    trace: Trace,
+    reference: Reference,
+    wording: Wording | None = None,
 ) -> TrueText:
     """Return what is true of a mistake in these runs.
 
@@ -76,11 +80,13 @@ def true_explanation(
         explanation: everything that explains the judged program.
         trace: the judged program's runs.
         reference: the runs with which they were compared.
+        wording: texts in place of the mistake's own; None: its own.
     """
     made, named = mistake.variant, mistake.shown_alternatives[0]
     # Of twins (mistakes that behave alike), feedback may name one while the variant that was found is of another. An
     # explanation that the variant has of its own says nothing of the named one then.
     text = named.explanation(made.number) if named.id == made.mistake.id else named.explain
+    text = text if wording is None else wording.explain
     has_own_text = text != named.explain
     runs = ComparedRuns(
         usual=made if has_own_text else MistakeVariant(named, 0),
@@ -96,10 +102,11 @@ def true_explanation(
     explain, symptom = true_text(text, holds), leading_events(text, holds)
     cases = reference.exercise.cases
     if cases is None or not made.copy:
-        return TrueText(explain, symptom)
+        return TrueText(explain, symptom, "" if wording is None else wording.title)
     # This is also true if another twin is named, because that behaves alike.
     case = cases.first if made.copy == 1 else cases.second
-    title = f"{named.title} ({case})" if len(mistake.shown_alternatives) == 1 else ""
+    own_title = named.title if wording is None else wording.title
+    title = f"{own_title} ({case})" if len(mistake.shown_alternatives) == 1 else ""
     return TrueText(f"{case}의 코드에만 이 실수가 있어요. {explain}", symptom, title)
 
 

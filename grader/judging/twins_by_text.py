@@ -8,7 +8,8 @@ the mistake made in it, in its usual variant. The learner's text contradicts a t
 - The twin's program lacks a call of the solution that the learner's definition makes, or a comparison by order (`<`,
   `>=` …). Each such call or comparison is one contradiction.
 
-The twins with the fewest contradictions stay; the others are ruled out. Another contradiction is counted in
+The twins with the fewest contradictions stay; the others are ruled out. If a twin's wording fits the learner's code
+(`wordings.py`), only those twins stay whose wording does. Another contradiction is counted in
 `_mark_unlikely`; its test goes into `tests/judging/test_twins_by_text.py`.
 
 Example: the learner's program never clips, and never updates on the short last window. "Clips only the last window"
@@ -30,6 +31,7 @@ from grader.judging.edits import MistakeVariant, variant_source
 from grader.judging.explain import ExplainedMistake, Explanation
 from grader.judging.learner_code import LearnerCode
 from grader.judging.solution import exercise_source
+from grader.judging.wordings import fitting_wording
 from grader.submission.syntax import definition_of, parse, top_level
 
 _ORDER = "<"
@@ -59,14 +61,20 @@ def rule_out_twins(explanation: Explanation, exercise: Exercise, learner_code: L
     # in the definition only: the answers to other exercises, in the same file, make calls of their own.
     done = _calls_and_comparisons([] if definition is None else [definition])
     mistakes = tuple(
-        _mark_unlikely(mistake, exercise, mentioned, done) if len(mistake.alternatives) > 1 else mistake
+        _mark_unlikely(mistake, exercise, mentioned, done, learner_code)
+        if len(mistake.alternatives) > 1
+        else mistake
         for mistake in explanation.mistakes
     )
     return replace(explanation, mistakes=mistakes)
 
 
 def _mark_unlikely(
-    mistake: ExplainedMistake, exercise: Exercise, mentioned: set[str], done: Counter[str]
+    mistake: ExplainedMistake,
+    exercise: Exercise,
+    mentioned: set[str],
+    done: Counter[str],
+    learner_code: LearnerCode,
 ) -> ExplainedMistake:
     """Return the mistake with those of its twins in `unlikely` that have more contradictions than another.
 
@@ -75,7 +83,11 @@ def _mark_unlikely(
         exercise: the exercise that was judged.
         mentioned: names in the learner's file.
         done: calls and comparisons in the learner's definition.
+        learner_code: the learner's code.
     """
+    worded = {twin.id for twin in mistake.alternatives if fitting_wording(exercise, twin, learner_code)}
+    if worded:
+        return replace(mistake, unlikely=frozenset(twin.id for twin in mistake.alternatives) - worded)
     # `top_level` and `definition_of` keep few trees; the learner's tree, which is used again, should stay among them.
     in_solution = _calls_and_comparisons(parse(exercise_source(exercise)))
     contradictions = {}

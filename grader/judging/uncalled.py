@@ -1,7 +1,8 @@
 """Find a method call that the learner wrote, but that is never made.
 
 Either its parentheses are missing (the line `opt.step` does nothing), or it stands behind a `return` or the like
-(`_LEAVING`) in the same block, so that its line is never reached. Such a program behaves as one with the known mistake
+(`_LEAVING`) in the same block, so that its line is never reached; or the learner's class lacks the method that is to be
+called, so that its base class's is. Such a program behaves as one with the known mistake
 that lacks the call. So `assess.py` calls `unmade_call` only for mistakes that explain the program; the card then points
 at the call, or at the `return` before it, and says why it is not made. Only the text is read. To add another reason why
 a call is not made: a search in `unmade_call`, and a case in `tests/judging/test_right_lines.py`.
@@ -9,7 +10,7 @@ a call is not made: a search in `unmade_call`, and a case in `tests/judging/test
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import dropwhile
 from typing import NamedTuple
@@ -18,7 +19,8 @@ from grader.course.course import Exercise
 from grader.judging.explain import ExplainedMistake
 from grader.judging.learner_code import LearnerCode
 from grader.judging.right_lines import changed_lines
-from grader.submission.syntax import Definition, definition_of
+from grader.judging.solution import exercise_source
+from grader.submission.syntax import Definition, definition_of, methods
 
 _METHOD_CALL = re.compile(r"\.(\w+)\(")
 """Matches a method call in a line of code; the group is the method's name."""
@@ -54,18 +56,14 @@ def unmade_call(
     definition = definition_of(learner_code.text, exercise.name)
     if definition is None:
         return None
-    methods = set(_METHOD_CALL.findall("\n".join(changed_lines(exercise, mistake))))
-    for node in ast.walk(definition):
-        if (
-            isinstance(node, ast.Expr)
-            and isinstance(node.value, ast.Attribute)
-            and node.value.attr in methods
-        ):
-            code = ast.unparse(node.value)
-            return UnmadeCall(node.lineno, f"`{code}` 뒤에 괄호가 없어서 불리지 않았어요.")
+    if (missing := _missing_method(mistake, definition)) is not None:
+        return missing
+    called_methods = set(_METHOD_CALL.findall("\n".join(changed_lines(exercise, mistake))))
+    for call in _without_parentheses(definition, called_methods):
+        return call
     for unreached in _calls_never_reached(definition):
         called = unreached.call.func
-        if isinstance(called, ast.Attribute) and called.attr in methods:
+        if isinstance(called, ast.Attribute) and called.attr in called_methods:
             word = _LEAVING[type(unreached.leaving)]
             return UnmadeCall(
                 unreached.leaving.lineno,
@@ -73,6 +71,42 @@ def unmade_call(
                 title=f"`{word}` 뒤에 있는 줄은 실행되지 않아요",
             )
     return None
+
+
+def calls_without_parentheses(exercise: Exercise, learner_code: LearnerCode) -> list[UnmadeCall]:
+    """Return the lines of the learner's definition that only name a method that the solution calls, in their order."""
+    definition = definition_of(learner_code.text, exercise.name)
+    if definition is None:
+        return []
+    called_methods = set(_METHOD_CALL.findall(exercise_source(exercise)))
+    return sorted(_without_parentheses(definition, called_methods), key=lambda call: call.line)
+
+
+def _without_parentheses(definition: Definition, names: Collection[str]) -> Iterator[UnmadeCall]:
+    """Yield each statement of a definition that names one of these methods and does not call it."""
+    for node in ast.walk(definition):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Attribute) and node.value.attr in names:
+            code = ast.unparse(node.value)
+            yield UnmadeCall(node.lineno, f"`{code}` 뒤에 괄호가 없어서 불리지 않았어요.")
+
+
+def _missing_method(mistake: ExplainedMistake, definition: Definition | None) -> UnmadeCall | None:
+    """Return the learner's class if it lacks the method that the mistake is made in, so that its base's is called.
+
+    Args:
+        mistake: a mistake that explains the learner's program.
+        definition: the learner's definition; None if there is none.
+    """
+    name = mistake.shown_alternatives[0].at.partition("def ")[2]
+    if (
+        not name
+        or not isinstance(definition, ast.ClassDef)
+        or not definition.bases
+        or name in methods(definition)
+    ):
+        return None
+    base = ast.unparse(definition.bases[0])
+    return UnmadeCall(definition.lineno, f"`{name}` 메서드가 없어서 `{base}`의 것이 그대로 불렸어요.")
 
 
 class _UnreachedCall(NamedTuple):

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from grader.course.course import Course, Exercise
 from grader.course.feedback import Feedback, Repair
-from grader.learner.history import MOST_MISTAKES
 from grader.learner.next_section import next_exercise
 from grader.learner.overview import NextExercise, duration, locate_exercise
 from grader.learner.progress import Progress
@@ -74,7 +73,7 @@ def recorded_check(learner: Progress, feedback: Feedback, source: str, repair: R
     before, earlier = standing(learner.history), learner.history.exercise(name).ever_passed
     calls = load_rewards().orders.get(name, ()) if passed else ()
     order = order_of_calls(source, name, calls) if calls else ""
-    road = hints_by_mistake(feedback, source, repair)[:MOST_MISTAKES]
+    road = hints_by_mistake(feedback, repair)
     text, known = fingerprint(source, name), learner.history.exercise(name)
     if (known.last_check, known.road) == ((text, passed, tuple(feedback.mistake_ids)), road):
         return Gain(False)

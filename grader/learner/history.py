@@ -13,6 +13,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from grader.course.feedback import MOST_MISTAKES
 from grader.learner.event import LearnerEvent
 
 AWAY_SECONDS = 20 * 60
@@ -27,8 +28,6 @@ Road = tuple[tuple[Annotated[str, Meta(min_length=1, max_length=2_000)], tuple[_
 
 A step is empty if nothing is known for it. Some versions wrote the mistake that was named first alone.
 """
-MOST_MISTAKES = 3
-"""Maximum number of mistakes of one check that there are hints about."""
 
 
 @dataclass

@@ -18,6 +18,7 @@ from grader.grading import SEED
 from grader.grading.in_process import SECONDS, KernelIsBroken, play_and_judge
 from grader.judging.learner_code import LearnerCode
 from grader.judging.own_edit import wants_own_edit, with_own_edit
+from grader.judging.own_names import with_own_names
 from grader.judging.reference import cached_reference
 from grader.judging.repair.add_repair import wants_repair, with_repair
 from grader.learner.earned import describe, pass_notes, recorded_check
@@ -188,14 +189,13 @@ def judge_in_kernel(
     feedback, trace = play_and_judge(exercise, program, learner_code, device=device, seconds=seconds)
     _freeze_loaded_objects()
     needs_repair, needs_edit = wants_repair(feedback), hints and wants_own_edit(feedback)
-    if trace is None or not (needs_repair or needs_edit):
-        return feedback
-    known = cached_reference(exercise.name, SEED, device)
-    with attempts(exercise, _surroundings(exercise, function, learner_code.text), device) as runner:
-        if runner is None:
-            return feedback
-        search = with_repair if needs_repair else with_own_edit
-        return search(feedback, exercise, trace.runs, known, learner_code, runner)
+    if trace is not None and (needs_repair or needs_edit):
+        known = cached_reference(exercise.name, SEED, device)
+        with attempts(exercise, _surroundings(exercise, function, learner_code.text), device) as runner:
+            if runner is not None:
+                search = with_repair if needs_repair else with_own_edit
+                feedback = search(feedback, exercise, trace.runs, known, learner_code, runner)
+    return with_own_names(feedback, exercise, learner_code) if hints else feedback
 
 
 @cache

@@ -127,7 +127,7 @@ def _seen_and_unseen(exercise: Exercise, history: ExerciseHistory) -> tuple[list
 def _ladder(exercise: Exercise, history: ExerciseHistory) -> Iterator[_Step]:
     """Yield the steps that there are on an exercise now, in the order in which they are to be shown."""
     for rank, (mistake, texts) in enumerate(history.road, start=1):
-        which = f" (실수 {rank}/{len(history.road)})" if len(history.road) > 1 else ""
+        which = f" ({rank}번 실수)" if len(history.last_mistakes) > 1 else ""  # as the card numbers them
         for number, (name, text) in enumerate(zip(STEP_NAMES, texts, strict=True), start=1):
             if text:
                 yield _Step(f"{name}{which}", text, number, mistake)

@@ -1,22 +1,20 @@
 """Word the hints about the mistakes that a check names: what to think of, where to look, and what to write.
 
-The answer is the step after these. A step that nothing is known for is empty and left out. Where the card has told the
-mistake's name, the first step says where to look, too, unless the card has shown that place: a hint has to tell more
-than the card. Where nothing is known to write, the place stays a step of its own, so that two hints come before the
-answer.
+The answer is the step after these. Each hint has to tell more than the card that it stands under, and more than the
+hints before it: a step for which nothing is known, or whose content is on the card, is empty and left out.
 
-What is written last is the edit of the learner's own code (`judging.own_edit`), in words and as the lines look
-afterwards; it is known for the mistake that is named first. Without one, a line of the solution stands in for it, but
-only if it can stand in the learner's code as it is: lines of a program of another shape would only confuse.
+- What to think of, a reason or an experiment, is written for each mistake, and no sentence of it is on the card.
+- Where to look is left out if the card shows that line. If what to write is known, it stands in the first hint.
+- What to write is the edit of the learner's own code (`judging.own_edit`), in words and as the lines look afterwards.
+  Without one, the solution's lines stand in for it, in the learner's names. It is left out if the card names both
+  the place and all of the code: `opt.zero_grad()` before line 4.
 """
 
-import ast
 import re
 from dataclasses import replace
-from itertools import chain, repeat
 from textwrap import dedent
 
-from grader.course.feedback import Feedback, NamedMistake, OwnEdit, Repair
+from grader.course.feedback import MOST_MISTAKES, Feedback, NamedMistake, OwnEdit, Repair
 from grader.observe.wording import one_of, with_particle
 
 STEP_NAMES = ("생각할 것", "볼 곳", "고칠 줄")
@@ -33,29 +31,25 @@ _Steps = tuple[str, str, str]
 """The steps about one mistake, see `STEP_NAMES`."""
 
 
-def hints_by_mistake(feedback: Feedback, source: str, repair: Repair) -> tuple[tuple[str, _Steps], ...]:
-    """Return (id, steps) of each mistake that the feedback names, as Markdown, see `STEP_NAMES`; a step may be empty.
+def hints_by_mistake(feedback: Feedback, repair: Repair) -> tuple[tuple[str, _Steps], ...]:
+    """Return (id, steps) of the first mistakes that the feedback names, as Markdown; a step may be empty.
 
     Args:
         feedback: the feedback.
-        source: the learner's code.
         repair: when the card tells the mistakes' names; held back, the last step tells it.
     """
-    own_edits = chain([feedback.own_edit], repeat(None))
-    mistakes = zip(feedback.diagnosis.mistakes, own_edits, strict=False)
-    return tuple((named.id, _steps(named, edit, source, repair)) for named, edit in mistakes)
+    return tuple((named.id, _steps(named, repair)) for named in feedback.diagnosis.mistakes[:MOST_MISTAKES])
 
 
-def _steps(named: NamedMistake, edit: OwnEdit | None, source: str, repair: Repair) -> _Steps:
-    """Return the steps about a mistake.
-
-    The place is left out if the card shows the same line, unless it would be the only step besides what to think of.
-    """
+def _steps(named: NamedMistake, repair: Repair) -> _Steps:
+    """Return the steps about a mistake."""
     is_told = repair == "at-once"
     name = "" if is_told else f"{one_of(named.titles)}. {named.explain}"
-    what = _line_of_the_solution(named, source) if edit is None else _edit_in_words(edit, named)
+    what = _what_to_write(named)
+    if is_told and _names_the_insertion(named):
+        what = ""
     last = "\n".join(filter(None, (name, what)))
-    place = "" if last and is_told and _is_on_the_card(named, edit) else _place(named, edit)
+    place = "" if is_told and _is_on_the_card(named) else _place(named)
     first = _with_print_reminder(named.hint)
     steps = ("\n".join(filter(None, (first, place))), "", last) if is_told and last else (first, place, last)
     return steps[0][:_MOST_CHARACTERS], steps[1][:_MOST_CHARACTERS], steps[2][:_MOST_CHARACTERS]
@@ -72,8 +66,9 @@ def _with_print_reminder(hint: str) -> str:
     return f"{hint} {_ON_PRINTS}" if "찍어" in hint else hint
 
 
-def _is_on_the_card(named: NamedMistake, edit: OwnEdit | None) -> bool:
+def _is_on_the_card(named: NamedMistake) -> bool:
     """Return True if the card shows the line that the place would show."""
+    edit = named.own_edit
     if edit is None or edit.effect == "inserts":
         return named.line is not None
     if edit.effect == "guards":
@@ -82,12 +77,22 @@ def _is_on_the_card(named: NamedMistake, edit: OwnEdit | None) -> bool:
     return is_there and edit.effect in ("rewrites", "deletes")
 
 
-def _place(named: NamedMistake, edit: OwnEdit | None) -> str:
+def _names_the_insertion(named: NamedMistake) -> bool:
+    """Return True if the edit only inserts code that the card quotes, at the place that the card names."""
+    edit = named.own_edit
+    if edit is None or edit.effect != "inserts" or not (named.before or named.after):
+        return False
+    told = "".join(re.findall("`([^`]*)`", f"{one_of(named.titles)} {named.explain}"))
+    return all(line.strip() in told for line in edit.new)
+
+
+def _place(named: NamedMistake) -> str:
     """Return where to look, and the learner's line there; empty if that is not known.
 
     Of an edit that inserts lines, the card's place leads: either the edit inserts them there (`own_edit`), or the card
     has named a line that is wrong as it is.
     """
+    edit = named.own_edit
     if edit is None or (edit.effect == "inserts" and named.line is not None):
         if named.line is None:
             return ""
@@ -98,6 +103,16 @@ def _place(named: NamedMistake, edit: OwnEdit | None) -> str:
         return f"{edit.behind}번째 줄 뒤에 빠진 것이 있어요.\n{_code(edit.line_behind)}"
     look = {"moves": "의 자리를 보세요. 언제 실행되어야 할까요?", "guards": "을 늘 실행해도 될까요?"}
     return f"{_lines(edit)}{look.get(edit.effect, '을 보세요.')}\n{_code(*edit.old)}"
+
+
+def _what_to_write(named: NamedMistake) -> str:
+    """Return the edit of the learner's code in words, or the solution's lines; empty if neither is known."""
+    if named.own_edit is not None:
+        return _edit_in_words(named.own_edit, named)
+    if not named.own_lines:
+        return ""
+    these = "이 줄이" if len(named.own_lines) == 1 else "이 줄들이"
+    return f"내 변수 이름으로 쓰면 정답에는 {these} 있어요.\n{_code(*named.own_lines)}"
 
 
 def _edit_in_words(edit: OwnEdit, named: NamedMistake) -> str:
@@ -127,20 +142,6 @@ def _edit_in_words(edit: OwnEdit, named: NamedMistake) -> str:
 def _lines(edit: OwnEdit) -> str:
     """Return the lines that an edit changes, as in `5번째 줄` or `5~6번째 줄`."""
     return f"{edit.first}번째 줄" if edit.last == edit.first else f"{edit.first}~{edit.last}번째 줄"
-
-
-def _line_of_the_solution(named: NamedMistake, source: str) -> str:
-    """Return the solution's only line at the mistake's place; empty unless it is whole and has the learner's names."""
-    if len(named.right_lines) != 1:
-        return ""
-    (line,) = named.right_lines
-    try:
-        ast.parse(line)
-    except SyntaxError:  # a header without its body
-        return ""
-    if not set(re.findall(r"[A-Za-z_]\w*", line)) <= set(re.findall(r"[A-Za-z_]\w*", source)):
-        return ""
-    return f"정답에는 이 줄이 있어요.\n{_code(line)}"
 
 
 def _code(*lines: str) -> str:

@@ -4,6 +4,7 @@ Both tell the same sentences, those of the mistake that are true of the run, in 
 """
 
 from dataclasses import replace
+from typing import Any
 
 from grader.course.feedback import Feedback, NamedMistake, Repair, SubmissionResult
 from grader.observe.wording import one_of
@@ -12,14 +13,20 @@ from grader.report.symptoms import measured, symptom
 
 HINT_NAMES = ("증상", "볼 곳", "고칠 것")
 """Korean names of the hints of a mistake, in their order: symptom, place, repair."""
+_NO_PLACE: Any = {"line": None, "cell": None, "source_line": None}
 _MOST_CHARACTERS = 2_000
 """Maximum length of a hint: it is kept with the learner's progress."""
 
 
-def without_repair(feedback: Feedback) -> Feedback:
-    """Return the feedback with the symptom of each named mistake instead of its name, its cause and where to look.
+def without_repair(feedback: Feedback, *, keeps_lines: bool = False) -> Feedback:
+    """Return the feedback with the symptom of each named mistake instead of its name, its cause and its line.
 
-    The order of the right events is left out, too, because it shows what is missing. Points and lines stay.
+    The order of the right events is left out, too, because it shows what is missing. Points stay, and the line where an
+    exception of Python's came up: Python tells it anyway.
+
+    Args:
+        feedback: the feedback.
+        keeps_lines: leave the lines, for a text without hints that would tell them later.
     """
     held = tuple(_only_symptom(_measured_somewhere(named, feedback)) for named in feedback.diagnosis.mistakes)
     if not held:
@@ -27,15 +34,24 @@ def without_repair(feedback: Feedback) -> Feedback:
     diagnosis = replace(
         feedback.diagnosis, mistakes=held, yours=(), right=(), order_scenario="", repair=(), repair_leaves=()
     )
-    return replace(feedback, diagnosis=diagnosis, message=" + ".join(named.titles[0] for named in held))
+    told = replace(feedback, diagnosis=diagnosis, message=" + ".join(named.titles[0] for named in held))
+    if keeps_lines:
+        return told
+    placeless = tuple(replace(named, **_NO_PLACE, before=False, after=False) for named in held)
+    told = replace(told, diagnosis=replace(diagnosis, mistakes=placeless))
+    is_pythons = feedback.error is not None and not feedback.raised
+    return told if is_pythons else replace(told, **_NO_PLACE, lines_above=0)
 
 
 def as_told(submission: SubmissionResult, repair: Repair) -> SubmissionResult:
     """Return the submission as its student reads it in texts that cannot fold hints."""
     if repair == "at-once":
         return submission
-    held = tuple(map(without_repair, submission.feedbacks))
-    return replace(submission, feedbacks=held, extras=tuple(map(without_repair, submission.extras)))
+    held, extras = (
+        tuple(without_repair(feedback, keeps_lines=True) for feedback in feedbacks)
+        for feedbacks in (submission.feedbacks, submission.extras)
+    )
+    return replace(submission, feedbacks=held, extras=extras)
 
 
 def _measured_somewhere(named: NamedMistake, feedback: Feedback) -> NamedMistake:

@@ -145,8 +145,16 @@ def _feedback_to_document(feedback: Feedback) -> dict[str, Any]:
         "printed_in": feedback.printed_in,
         "diagnosis": None
         if diagnosis == Diagnosis()
-        else {**asdict(diagnosis), "recipe": _recipe_to_document(diagnosis.recipe)},
+        else {**_diagnosis_to_document(diagnosis), "recipe": _recipe_to_document(diagnosis.recipe)},
     }
+
+
+def _diagnosis_to_document(diagnosis: Diagnosis) -> dict[str, Any]:
+    """Return the diagnosis without what hints alone tell, which no report of a class has."""
+    document = asdict(diagnosis)
+    for mistake in (*document["mistakes"], *filter(None, [document["near"]])):
+        del mistake["own_edit"], mistake["own_lines"]
+    return document
 
 
 def _recipe_to_document(recipe: Recipe | None) -> dict[str, Any] | None:

@@ -249,7 +249,7 @@ class Child:
         Raises:
             NoAnswer: the child has ended, or must be closed.
         """
-        modules = self._parcels.module_names(exercise)  # the driver is the last of them
+        modules = self._parcels.modules_for(exercise)  # the driver is the last of them
         if modules[-1] not in self._sent_modules:
             parcel = pack_parcel(modules, already_sent=self._sent_modules)
             self._request({"op": "unpack", "exercise": exercise}, {"event": "unpacked"}, body=parcel)

@@ -1,14 +1,18 @@
 """Decide which installed packages a submission can import in the sandbox.
 
 It can import the packages that the course declares as its dependencies, those that an instructor adds, and the
-dependencies of all these. Every other package is hidden, because it may contain an answer: for example, some packages
-implement SAM, which an exercise asks for. This module only lists what to hide: `bubblewrap.py _package_masks` hides it.
+dependencies of all these. Others are hidden, because they may contain an answer: for example, some packages implement
+SAM, which an exercise asks for. Files and folders of `site-packages` are hidden as a whole, so one that shares a folder
+with an allowed package, as namespace packages do (`google/`), stays visible. This module only lists what to hide:
+`bubblewrap.py _package_masks` hides it.
 
 To allow one more package, grade with `--package NAME`; or declare it as a dependency in `pyproject.toml` and install
-the course again, because the dependencies are read from what is installed.
+the course again, because the dependencies are read from what is installed. To forbid one that is declared, take its
+entries out of those that `undeclared_entries` leaves visible.
 """
 
 import functools
+import json
 import re
 from collections.abc import Sequence
 from importlib import metadata
@@ -33,20 +37,25 @@ class _Dependency(NamedTuple):
 
 
 def undeclared_entries(site: Path, added_packages: Sequence[str] = ()) -> list[Path]:
-    """Return the importable files and folders in a packages folder that belong to no declared package.
+    """Return the files and folders of packages in a packages folder that belong to no declared package.
 
-    The sandbox hides these entries. If the course itself is not installed (a bare checkout), its dependencies are
-    unknown, so the list is empty and nothing is hidden.
+    The sandbox hides these entries. The list is empty, so that nothing is hidden, if the dependencies of the course are
+    unknown (`knows_dependencies`).
 
     Args:
         site: a folder of installed packages (`site-packages`).
         added_packages: names of further distributions that submissions may use.
     """
-    declared = _entries_with_dependencies(_COURSE_DISTRIBUTION)
-    if not declared:
+    if not knows_dependencies():
         return []
+    declared = _entries_with_dependencies(_COURSE_DISTRIBUTION)
     declared = declared.union(*map(_entries_with_dependencies, added_packages))
-    return sorted(path for path in site.iterdir() if path.name not in declared and _is_importable(path))
+    return sorted(path for path in site.iterdir() if path.name not in declared and _is_of_a_package(path))
+
+
+def knows_dependencies() -> bool:
+    """Return True if the course itself is installed; not if it is only run from a checkout of its repository."""
+    return bool(_entries_with_dependencies(_COURSE_DISTRIBUTION))
 
 
 def is_installed(name: str) -> bool:
@@ -58,21 +67,33 @@ def is_installed(name: str) -> bool:
     return True
 
 
-def _is_importable(path: Path) -> bool:
-    """Return True for any folder but `__pycache__`, and for module files."""
+def editable_source(name: str) -> str | None:
+    """Return the URL of the folder from which a distribution is imported, if it was installed with `pip install -e`.
+
+    Such a folder does not exist in the sandbox. None if the distribution's modules were copied to `site-packages`.
+
+    Args:
+        name: name of an installed distribution.
+    """
+    origin = json.loads(metadata.distribution(name).read_text("direct_url.json") or "{}")
+    return str(origin["url"]) if origin.get("dir_info", {}).get("editable") else None
+
+
+def _is_of_a_package(path: Path) -> bool:
+    """Return True for any folder but `__pycache__`, of modules or of metadata, and for module files."""
     return (path.is_dir() and path.name != "__pycache__") or path.suffix in (".py", ".so", ".pyc")
 
 
 @functools.cache
 def _entries_with_dependencies(distribution: str) -> frozenset[str]:
-    """Return the names of the files and folders that a distribution and all its dependencies put in `site-packages`."""
+    """Return the names of what a distribution and all its dependencies put in `site-packages` (`_own_entries`)."""
     course_extras = frozenset({_LESSON_EXTRA}) if distribution == _COURSE_DISTRIBUTION else frozenset()
     pending = [_Dependency(distribution, course_extras)]
     seen: set[_Dependency] = set()
     names: set[str] = set()
     while pending:
-        spelled, extras = pending.pop()
-        name = canonicalize_name(spelled)  # different spellings name the same distribution
+        required_name, extras = pending.pop()
+        name = canonicalize_name(required_name)  # different spellings name the same distribution
         if _Dependency(name, extras) in seen:
             continue
         seen.add(_Dependency(name, extras))
@@ -80,7 +101,7 @@ def _entries_with_dependencies(distribution: str) -> frozenset[str]:
             installed = metadata.distribution(name)
         except metadata.PackageNotFoundError:
             continue
-        names |= _entries_of(installed, name)
+        names |= _own_entries(installed, name)
         pending += _dependencies(installed, extras)
     return frozenset(names)
 
@@ -98,7 +119,8 @@ def _dependencies(distribution: metadata.Distribution, extras: frozenset[str]) -
             requirement = Requirement(line)
         except InvalidRequirement:  # in an old package: `name>=1.*`
             name = re.match(r"[\w.-]+", line)
-            if name is not None and "extra" not in line:
+            _, _, marker_text = line.partition(";")
+            if name is not None and "extra" not in marker_text:
                 found.append(_Dependency(name[0], frozenset()))
             continue
         marker = requirement.marker
@@ -107,16 +129,29 @@ def _dependencies(distribution: metadata.Distribution, extras: frozenset[str]) -
     return found
 
 
-def _entries_of(distribution: metadata.Distribution, name: str) -> set[str]:
+def _own_entries(distribution: metadata.Distribution, name: str) -> set[str]:
     """Return the names of the files and folders that a distribution puts directly in `site-packages`.
 
     Args:
         distribution: metadata of an installed package.
-        name: its name. If it does not list what it installs, it is taken to install one package of that name.
+        name: its canonical name. If it lists neither its files nor its modules, it is taken to install one module that
+            is named like it.
     """
     record = distribution.read_text("RECORD")
     if record is not None:
         return {line.partition(",")[0].strip('"').partition("/")[0] for line in record.splitlines()}
     listed = distribution.read_text("top_level.txt")  # Debian's packages have no RECORD
-    modules = listed.split() if listed is not None else [name.replace("-", "_")]
-    return {entry for module in modules for entry in (module, f"{module}.py")}
+    modules = {module.lower() for module in listed.split()} if listed else {name.replace("-", "_")}
+    site = Path(str(distribution.locate_file("")))
+    return {
+        path.name
+        for path in site.iterdir()
+        # An extension module is called `module.cpython-311-x86_64-linux-gnu.so`.
+        if path.name.partition(".")[0].lower() in modules or _is_metadata_of(path, name)
+    }
+
+
+def _is_metadata_of(path: Path, name: str) -> bool:
+    """Return True if this is the metadata of the distribution with this canonical name: `Name-1.0.egg-info`."""
+    stem = path.name.removesuffix(path.suffix).partition("-")[0]
+    return path.suffix in (".egg-info", ".dist-info") and canonicalize_name(stem) == name

@@ -47,7 +47,7 @@ print(grade_order(order))
 
 # %% [markdown]
 r"""
-## 쓰기 전에 소리 내어 읽기
+## 1. 쓰기 전에 소리 내어 읽기
 
 약 10분 · ★☆☆
 

@@ -172,13 +172,48 @@ reveal("04-3")
 
 # %% [markdown]
 r"""
+## 4. 다른 옵티마이저를 감싸는 옵티마이저
+
+약 5분 · ★★☆
+
+SAM은 옵티마이저이면서 다른 옵티마이저를 부릅니다. 더 단순한 것으로 모양부터 봅니다. 아래의 `Shrinking`은 가중치에 `shrink`를 곱한 다음 나머지를 base 옵티마이저에 맡깁니다. 실행한 다음, `self.param_groups`를 바꾸어 끼우는 줄 앞에 `#`을 붙이고 다시 실행해 보세요. 학습률을 바꾼 것이 base 옵티마이저까지 가지 않습니다.
+"""
+
+
+# %%
+class Shrinking(torch.optim.Optimizer):
+    def __init__(self, params, base_optimizer, shrink=0.5, **kwargs):
+        # 그룹마다 shrink와, lr 같은 나머지 설정이 들어갑니다
+        super().__init__(params, dict(shrink=shrink, **kwargs))
+        self.base_optimizer = base_optimizer(self.param_groups, **kwargs)
+        self.param_groups = self.base_optimizer.param_groups  # 두 옵티마이저가 같은 그룹을 봅니다
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                p.mul_(group["shrink"])
+        self.base_optimizer.step()
+
+
+p = torch.nn.Parameter(torch.tensor([8.0]))
+p.grad = torch.tensor([1.0])
+shrinking = Shrinking([p], torch.optim.SGD, shrink=0.5, lr=0.1)
+shrinking.param_groups[0]["lr"] = 1.0  # 스케줄러가 하는 일입니다
+shrinking.step()
+print(
+    "8 × 0.5 − lr × 1 =", p.item(), "· base 옵티마이저의 lr:", shrinking.base_optimizer.param_groups[0]["lr"]
+)
+
+# %% [markdown]
+r"""
 ### 연습. `SAM`
 
 약 40분 · ★★★
 
 `torch.optim.Optimizer`를 상속해 만듭니다. 지켜야 할 것이 네 가지 있습니다.
 
-- **매개변수 그룹은 base 옵티마이저(optimizer)와 같은 것을 씁니다.**
+- **매개변수 그룹(parameter group)은 base 옵티마이저(optimizer)와 같은 것을 씁니다.** 그룹은 학습률 같은 설정을 함께 쓰는 매개변수의 묶음입니다.
 - **움직인 것은 모두 되돌립니다.** 두 번째 그레이디언트가 `None`인 매개변수도 움직였다면 되돌려야 합니다.
 - 되돌릴 때는 적어 둔 값을 **그대로 복사합니다.** $e$를 다시 빼면 반올림이 쌓입니다. 채점은 빼는 방법도 받지만, 아래의 학습률 0 시험에서는 반올림만큼 어긋납니다.
 - 그레이디언트가 모두 0이면 0으로 나누게 됩니다. 움직이지 않고 지나가야 합니다.
@@ -278,7 +313,7 @@ check(SAM)
 
 # %% [markdown]
 r"""
-## 4. 학습률 0 시험
+## 5. 학습률 0 시험
 
 약 5분 · ★☆☆
 

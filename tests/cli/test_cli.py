@@ -219,6 +219,20 @@ def test_the_command_that_resumes_asks_for_the_same(
     assert runs[2].lessons == runs[1].lessons
 
 
+def test_a_package_that_would_not_be_found_in_the_sandbox_is_refused(
+    ended: Ended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`pip install -e` leaves the code in a folder that the sandbox does not show."""
+    monkeypatch.setattr("grader.sandbox.packages.editable_source", lambda _: "file:///home/me/mine")
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "kim.py").write_text(RIGHT, encoding="utf-8")
+    command = ["grade", str(tmp_path / "class"), "--out", str(tmp_path / "out"), "--package", "numpy"]
+    status, said = ended(*command)
+    assert status == 2
+    assert "pip install file:///home/me/mine" in said
+    assert "--sandbox" not in said
+
+
 def test_only_what_has_changed_is_graded(
     ended: Ended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ from rich.console import Console
 from grader import paths
 from grader.cli import doctor
 from grader.cli.doctor import Finding, diagnose_machine, render
-from grader.sandbox import bubblewrap
+from grader.sandbox import bubblewrap, packages
 from grader.sandbox.bubblewrap import Probe
 
 
@@ -72,6 +72,15 @@ def test_a_machine_without_a_sandbox_is_told_what_to_install(monkeypatch: pytest
         assert "bubblewrap" in found.detail
         assert found.remedy == remedy or not remedy
         assert found.remedy, "always a command"
+
+
+def test_a_checkout_that_is_not_installed_hides_no_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bubblewrap, "probe", lambda: Probe(True, "ok"))
+    assert "강의가 설치되어 있지 않아서" not in finding("격리").detail
+    monkeypatch.setattr(packages, "knows_dependencies", lambda: False)
+    found = finding("격리")
+    assert "강의가 설치되어 있지 않아서" in found.detail
+    assert "pip install -e" in found.remedy
 
 
 def test_a_progress_folder_that_cannot_be_written_is_named(

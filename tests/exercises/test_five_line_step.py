@@ -10,6 +10,6 @@ def test_steps_of_the_scheduler_are_counted_whatever_it_is_given(scenario: str, 
     """`last_epoch` is no count: `scheduler.step(loss)` sets it to the loss."""
     its = cached_reference("train_step_extras", 1)
     (variant,) = (variant for variant in its.variants if variant.mistake.id == "scheduler-gets-loss")
-    for run in (its.solution_run(scenario), its.run_with_mistakes((variant,), scenario)):
+    for run in (its.solution_run(scenario), its.complete_run(its.sources[variant.name], scenario)):
         assert run.failure is None
         assert run.facts["scheduler.step()의 횟수"] == calls

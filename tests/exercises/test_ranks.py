@@ -335,7 +335,7 @@ def test_a_gradient_that_is_none_is_told_as_none_and_not_as_zero(mistake: str) -
     its = cached_reference("all_reduce_mean_", 0)
     scenario_name, *told = NONE_DIFFERS[mistake]
     variant = next(variant for variant in its.variants if variant.mistake.id == mistake)
-    wrong, right = its.run_with_mistakes((variant,), scenario_name), its.solution_run(scenario_name)
+    wrong, right = its.complete_run(its.sources[variant.name], scenario_name), its.solution_run(scenario_name)
     scenario = its.exercise.driver[scenario_name]
     first = find_difference(wrong, right, scenario.atol)
     assert first is not None

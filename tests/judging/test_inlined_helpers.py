@@ -49,6 +49,33 @@ def test_a_return_is_assigned_tested_or_left_as_the_caller_uses_it() -> None:
     assert inlined(helper + "def f(a):\n    if not higher(a):\n        return\n", "f") == (
         "def f(a):\n    if not a > best:\n        pass\n    if not higher(a):\n        return"
     )
+    assert inlined(helper + "def f(a):\n    return higher(a)\n", "f") == (
+        "def f(a):\n    return higher(a)\n    return a > best"
+    )
     assert inlined(helper + "def f(a):\n    while higher(a):\n        a -= 1\n", "f") == (
         "def f(a):\n    a > best\n    while higher(a):\n        a -= 1"
+    )
+
+
+def test_a_helper_that_is_handed_over_or_read_is_placed_there() -> None:
+    """A hook, and a property; a nested function stays where it is written."""
+    hook = "def hook(module, args, out):\n    seen.append(out)\n\n"
+    assert inlined(hook + "def f(m):\n    m.register_forward_hook(hook)\n", "f") == (
+        "def f(m):\n    m.register_forward_hook(hook)\n    seen.append(out)"
+    )
+    nested = "def f(m):\n\n    def hook(module, args, out):\n        seen.append(out)\n    m.register(hook)"
+    assert inlined(nested, "f") == nested
+    meter = "class Meter:\n    @property\n    def mean(self):\n        return self.total / self.count\n\n"
+    assert inlined(meter + "def f(xs):\n    print(meter.mean)\n", "f") == (
+        "def f(xs):\n    print(meter.mean)\n    self.total / self.count"
+    )
+
+
+def test_a_method_that_only_a_library_calls_is_placed_where_the_class_is_called() -> None:
+    schedule = (
+        "class Schedule(LRScheduler):\n    def __init__(self, opt, n):\n        self.n = n\n\n"
+        "    def get_lr(self):\n        return [self.scale()]\n\n    def scale(self):\n        return 0.5\n\n"
+    )
+    assert inlined(schedule + "def f(opt, n):\n    return Schedule(opt, n)\n", "f") == (
+        "def f(opt, n):\n    return Schedule(opt, n)\n    self.n = n\n    return [self.scale()]\n    0.5"
     )

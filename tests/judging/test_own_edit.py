@@ -11,6 +11,7 @@ from grader.judging import own_edit
 from grader.judging.assess import assess
 from grader.judging.learner_code import LearnerCode
 from grader.judging.own_edit import with_own_edit
+from grader.judging.own_names import with_own_names
 from grader.judging.reference import cached_reference
 from grader.observe.play import play
 from grader.observe.program import load_program
@@ -32,9 +33,9 @@ def test_the_card_points_at_the_line_that_the_played_edit_changes() -> None:
     (mistake,) = after.diagnosis.mistakes
     call = ASKS_ITS_HELPER_WRONGLY.splitlines().index("    return _entropy(counts, len(targets))") + 1
     assert mistake.id == "divides-by-all"
-    assert after.own_edit is not None
+    assert after.diagnosis.mistakes[0].own_edit is not None
     assert before.line != call
-    assert (after.own_edit.first, mistake.line, after.line) == (call, call, call)
+    assert (after.diagnosis.mistakes[0].own_edit.first, mistake.line, after.line) == (call, call, call)
     assert mistake.source_line == after.source_line == "return _entropy(counts, len(targets))"
 
 
@@ -51,6 +52,7 @@ def _checked(exercise_name: str, text: str) -> tuple[Feedback, Feedback]:
 def _no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a busy machine find the same edits."""
     monkeypatch.setattr(own_edit, "_MAX_SECONDS", 600.0)
+    monkeypatch.setattr(own_edit, "_MAX_SECONDS_UNDOING", 600.0)
     monkeypatch.setattr(own_edit, "_MAX_SECONDS_AT_THE_CARD", 600.0)
 
 
@@ -59,7 +61,7 @@ def test_what_is_missing_is_missing_at_one_place(name: str) -> None:
     """`zero_grad()` may stand in several places: the card names one, and the hint inserts it there."""
     text = sample("first_tries", "train_step", name).text
     before, after = _checked("train_step", text)
-    mistake, edit = after.diagnosis.mistakes[0], after.own_edit
+    mistake, edit = after.diagnosis.mistakes[0], after.diagnosis.mistakes[0].own_edit
     assert mistake.id == "missing-zero-grad"
     assert edit is not None
     assert (mistake.line, mistake.before) == (before.diagnosis.mistakes[0].line, True)
@@ -67,12 +69,13 @@ def test_what_is_missing_is_missing_at_one_place(name: str) -> None:
     lines = text.split("\n")
     mended = [*lines[: edit.first - 1], *edit.new, *lines[edit.first - 1 :]]
     assert mended[edit.first - 1].strip() == "opt.zero_grad()"
-    (_, (idea, place, last)), *_ = hints_by_mistake(after, text, "at-once")
+    (_, (idea, place, last)), *_ = hints_by_mistake(after, "at-once")
     assert idea.startswith(mistake.hint)
     assert "번째 줄" not in idea + place, "the card has told the place"
-    assert last.startswith(f"{mistake.line}번째 줄 앞에 `opt.zero_grad()`를 넣어요.")
+    assert last == "", "the card has told what is missing where"
+    (_, (_, place, last)), *_ = hints_by_mistake(after, "after-hint")
+    assert f"{mistake.line}번째 줄 앞에 `opt.zero_grad()`를 넣어요." in last
     assert lines[edit.first - 1].strip() in last
-    (_, (_, place, _)), *_ = hints_by_mistake(after, text, "after-hint")
     assert place.startswith(f"{mistake.line}번째 줄 앞을 보세요.")
     assert words.mistake_place(mistake) == f"{mistake.line}번째 줄보다 앞"
 
@@ -89,18 +92,49 @@ def test_where_the_edit_does_not_mend_at_the_cards_place_the_card_moves() -> Non
     wrong = replace(first, line=backward, before=False, after=True)
     misled = replace(found, line=backward, diagnosis=replace(found.diagnosis, mistakes=(wrong, *others)))
     after = with_own_edit(misled, exercise, trace.runs, its, learner_code, InTheLesson(its))
-    mistake, edit = after.diagnosis.mistakes[0], after.own_edit
+    mistake, edit = after.diagnosis.mistakes[0], after.diagnosis.mistakes[0].own_edit
     assert edit is not None
     assert edit.behind < backward
     assert (mistake.line, mistake.after, mistake.before) == (edit.behind, True, False)
     assert mistake.source_line == after.source_line == edit.line_behind.strip()
-    (_, (_, _, last)), *_ = hints_by_mistake(after, text, "at-once")
-    assert last.startswith(f"{mistake.line}번째 줄 뒤에 ")
+    (_, (_, _, last)), *_ = hints_by_mistake(after, "after-hint")
+    assert f"{mistake.line}번째 줄 뒤에 " in last
 
 
 def test_a_line_that_is_wrong_is_rewritten_and_not_followed_by_a_right_one() -> None:
     """`sam.first_step()` lacks an argument: a second call above it would mend the runs, too."""
     _, after = _checked("sam_step", sample("first_tries", "sam_step", "w2_two_backwards").text)
-    mistake, edit = after.diagnosis.mistakes[0], after.own_edit
+    mistake, edit = after.diagnosis.mistakes[0], after.diagnosis.mistakes[0].own_edit
     assert edit is not None
     assert (edit.effect, edit.first, edit.old) == ("rewrites", mistake.line, ("    sam.first_step()",))
+
+
+def test_each_mistake_has_its_own_edit() -> None:
+    """The hints about the second mistake end with its line as well."""
+    text = sample("accepted", "train_step", "clears_at_the_end").text
+    text = text.replace(".step()", ".step()\n    opt.step()", 1).replace(
+        "float(loss)", "loss.detach().numpy()"
+    )
+    _, after = _checked("train_step", text)
+    edits = {mistake.id: mistake.own_edit for mistake in after.diagnosis.mistakes}
+    assert edits["step-twice"] is not None
+    assert edits["returns-tensor"] is not None
+    assert ".item()" in edits["returns-tensor"].new[-1]
+
+
+def test_without_time_for_a_play_the_line_comes_in_the_learners_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(own_edit, "_MAX_SECONDS", 0.0)
+    monkeypatch.setattr(own_edit, "_MAX_SECONDS_UNDOING", 0.0)
+    monkeypatch.setattr(own_edit, "_MAX_SECONDS_AT_THE_CARD", 0.0)
+    source = (
+        "def train_step(net, opt, criterion, x, y):\n    opt.zero_grad()\n    error = criterion(net(x), y)\n"
+    )
+    source += "    error.backward()\n    opt.step()\n    return error\n"
+    _, after = _checked("train_step", source)
+    after = with_own_names(after, load_course().exercise("train_step"), LearnerCode(source))
+    (mistake,) = after.diagnosis.mistakes
+    assert (mistake.own_edit, mistake.own_lines) == (None, ("return error.item()",))
+    ((_, (_, _, last)),) = hints_by_mistake(after, "at-once")
+    assert "return error.item()" in last

@@ -83,7 +83,7 @@ def test_it_opens_where_the_old_gradient_is_added_to(opened: Opened) -> None:
         for who in ("내 코드", "정답")
     )
     assert (mine, right) == (["g₁", "g₂"], ["g₂"])
-    assert all(text.startswith("≠") for text in grads(page, "내 코드"))
+    assert all(text.startswith("✗") for text in grads(page, "내 코드"))
     assert not page.locator(".hsm-static").is_visible()
 
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from grader.course.feedback import MOST_MISTAKES
 from grader.course.reading import load_course
-from grader.learner.history import MOST_MISTAKES
 from grader.learner.progress import Progress
 from grader.notebook.hints import Hints, hints_left, next_hints, total_hints
 from grader.report.hint_ladder import STEP_NAMES
@@ -75,11 +75,11 @@ def test_what_was_seen_of_a_mistake_stays_in_its_place() -> None:
     texts = [newest(ask()) for _ in range(5)]
     assert texts == ["a idea", "a place", "a line", "b place", "b line"]
     names = [name for name, _ in ask().seen]
-    assert names[0] == f"{STEP_NAMES[0]} (실수 2/2)"
-    assert names[1] == f"{STEP_NAMES[0]} (실수 1/2)"
+    assert names[0] == f"{STEP_NAMES[0]} (2번 실수)"
+    assert names[1] == f"{STEP_NAMES[0]} (1번 실수)"
 
 
-@pytest.mark.parametrize(("number", "said"), [(1, ""), (2, " (실수 1/2)"), (5, f" (실수 1/{MOST_MISTAKES})")])
+@pytest.mark.parametrize(("number", "said"), [(1, ""), (2, " (1번 실수)"), (5, " (1번 실수)")])
 def test_mistakes_without_hints_are_not_counted(number: int, said: str) -> None:
     """Of five named ones there are hints about the first three: after the third comes the answer, no fourth."""
     mistakes = [f"m{n}" for n in range(number)]

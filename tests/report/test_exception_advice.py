@@ -45,6 +45,7 @@ RAISED = {
     "not-a-scalar": ("F.mse_loss(model(x), y, reduction='none').backward()",),
     "unused-in-graph": ("torch.autograd.grad(model.weight.sum(), [*model.parameters()])",),
     "copy-of-a-graph": ("copy.deepcopy(model(x))",),
+    "requires-grad-again": ("model(x).requires_grad = True",),
     "requires-grad-of-a-result": ("model(x).requires_grad = False",),
     "inference-mode": (
         "with torch.inference_mode(): z = x + 1\nmodel(z)",
@@ -223,6 +224,8 @@ RAISED = {
     "too-many-to-unpack": ("a, b = x",),
     "too-few-to-unpack": ("a, b = [x]",),
     "zero-division": ("1.0 / 0", "1 // 0", "1 % 0"),
+    "entry-not-kept": ("{0: {}}[0]['old']",),
+    "parameter-not-kept": ("{}[model.weight]", "{}[x]"),
     "missing-key": ("{}['model']",),
     "missing-other-key": ("{}[0]",),
     "index-out-of-range": ("[][0]", "()[0]", "[x].pop(3)"),

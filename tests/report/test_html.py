@@ -185,13 +185,13 @@ def test_bars_are_as_long_as_their_coefficients() -> None:
 
 
 def test_a_wrong_bar_has_its_own_colour_and_equal_bars_are_one() -> None:
-    """Both names stand once, above the bars. Red, and a ≠ for whoever sees no red: this gradient's share is wrong."""
+    """Both names stand once, above the bars. Red, and a ✗ for whoever sees no red: this gradient's share is wrong."""
     card = feedback_html(samples.named_mistake())  # 1.0·g₁ + 1.0·g₂, where 1.0·g₂ is right
     bars = card[card.index("업데이트의 재료") :]
     fills = re.findall(r"height:10px;[^\"]*background-color:([^;\"]+)", bars)
     assert fills == [RED, BLUE], "the wrong share of g₁, and the right one of g₂ once"
     text = re.sub(r"<[^>]+>", "", bars.split("들어가지")[0])
-    assert (text.count("내 코드"), text.count("≠ 1.0")) == (1, 1)
+    assert (text.count("내 코드"), text.count("✗ 1.0")) == (1, 1)
     assert "둘 다 1.0" in text
 
 

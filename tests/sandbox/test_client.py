@@ -51,7 +51,7 @@ class PlayedChild:
 
 
 class _Parcels:
-    def module_names(self, _exercise: str) -> tuple[str, ...]:
+    def modules_for(self, _exercise: str) -> tuple[str, ...]:
         return ("driver",)
 
 

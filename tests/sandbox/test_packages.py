@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.sandbox.bubblewrap import bwrap_command
-from grader.sandbox.packages import is_installed, undeclared_entries
+from grader.sandbox.packages import editable_source, is_installed, undeclared_entries
 from grader.sandbox.sandbox import Job, Sandbox
 from grader.sandbox.server_command import import_path, python_command, server_environment
 from tests.sandbox.neighbour import ONE_PROCESS, RIGHT, SEED
@@ -54,6 +54,41 @@ def test_an_extra_that_a_dependency_is_needed_with_is_followed(
         _install(tmp_path, name)
     covered = {path.name for path in undeclared_entries(tmp_path, ("hanstep_a",))}
     assert covered == {"hanstep_e", "hanstep_e-1.0.dist-info"}
+
+
+def test_a_dependency_may_be_called_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a requirement that only old tools can read, `extra` says that it is optional, but only in the marker."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    _install(tmp_path, "hanstep_f", "hanstep_extra>=1.*", 'hanstep_g>=1.*; extra == "fast"')
+    for name in ("hanstep_extra", "hanstep_g"):
+        _install(tmp_path, name)
+    covered = {path.name for path in undeclared_entries(tmp_path, ("hanstep_f",))}
+    assert covered == {"hanstep_g", "hanstep_g-1.0.dist-info"}
+
+
+def test_what_a_package_without_a_list_of_files_installs_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Debian's packages have none; their metadata and extension modules were covered."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name, module in (("Hanstep_H", "hanstep_other"), ("Hanstep_I", "Hanstep_I")):
+        info = tmp_path / f"{name}-1.0.egg-info"
+        for folder in (info, tmp_path / module):
+            folder.mkdir()
+        (info / "PKG-INFO").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (tmp_path / "Hanstep_H-1.0.egg-info" / "top_level.txt").write_text("hanstep_other\n_hanstep_other\n")
+    (tmp_path / "_hanstep_other.cpython-311-x86_64-linux-gnu.so").write_text("")
+    (tmp_path / "hanstep_other_not.py").write_text("")
+    covered = {path.name for path in undeclared_entries(tmp_path, ("hanstep-h", "hanstep-i"))}
+    assert covered == {"hanstep_other_not.py"}
+
+
+def test_what_is_imported_from_elsewhere_is_known(site: Path) -> None:
+    assert editable_source(MARK) is None
+    (site / f"{MARK}-1.0.dist-info" / "direct_url.json").write_text(
+        '{"dir_info": {"editable": true}, "url": "file:///home/me/package"}'
+    )
+    assert editable_source(MARK) == "file:///home/me/package"
 
 
 @pytest.mark.sandbox

@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ from grader.judging.reference import cached_reference
 from grader.judging.solution import solution_with_needed_imports
 from grader.observe.play import play_scenario
 from grader.observe.program import Program, load_program
-from grader.sandbox.parcels import ParcelContents, exercise_modules_imported_by
+from grader.sandbox.parcels import ParcelContents, imports_to_pack
 
 COURSE = load_course()
 SEED = 3
@@ -26,10 +27,10 @@ SEED = 3
 def test_each_module_comes_after_those_that_it_imports(lesson: Any) -> None:
     parcels = ParcelContents([lesson.module])
     for exercise in lesson.exercises:
-        parcel = parcels.module_names(exercise.name)
+        parcel = parcels.modules_for(exercise.name)
         assert all(name.startswith("grader.exercises.") for name in parcel)
         for place, name in enumerate(parcel):
-            needed = set(exercise_modules_imported_by(name))
+            needed = set(imports_to_pack(name))
             assert needed <= set(parcel[:place]), name
         assert exercise.driver is sys.modules[parcel[-1]].driver
 
@@ -39,16 +40,28 @@ def test_a_lesson_without_drivers_is_told() -> None:
         ParcelContents(["no_such_lesson"])
 
 
-def test_an_import_from_a_package_is_refused_before_anything_is_sent(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("line", "refused"),
+    [
+        ("from grader.exercises.fixtures import sam", "grader.exercises.fixtures is a package"),
+        ("from grader.exercises import fixtures", "grader.exercises is a package"),
+        ("from grader import exercises", "grader is a package"),
+        ("if True: import grader.exercises.fixtures.sam", "below its top level"),
+        ("def f(): from grader.exercises.fixtures.sam import SAM", "below its top level"),
+        ("from grader.exercises.five_line_step.fit import driver", "a driver"),
+    ],
+)
+def test_an_import_that_cannot_be_packed_is_refused_before_anything_is_sent(
+    line: str, refused: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its modules would be missing in the parcel, and the driver would fail in the sandbox only."""
-    package = "grader.exercises.fixtures"
-    (tmp_path / "imports_a_package.py").write_text(f"from {package} import sam\n")
+    """A module would be missing in the parcel, or a driver there too early: it would fail in the sandbox only."""
+    name = re.sub(r"\W+", "_", line)
+    (tmp_path / f"{name}.py").write_text(f"{line}\n")
     monkeypatch.syspath_prepend(tmp_path)
-    (imported,) = exercise_modules_imported_by("imports_a_package")
-    with pytest.raises(ImportError, match=f"{package} is a package"):
-        exercise_modules_imported_by(imported)
+    contents = ParcelContents([])
+    monkeypatch.setattr(contents, "_driver_modules", {"f": name})
+    with pytest.raises(ImportError, match=refused):
+        contents.modules_for("f")
 
 
 def held(exercise: Exercise) -> Iterator[tuple[str, Any]]:
@@ -57,7 +70,7 @@ def held(exercise: Exercise) -> Iterator[tuple[str, Any]]:
     parcels = ParcelContents([lesson.module])
     names = {name for name in sys.modules if name.startswith("grader.observe.")}
     for before in lesson.exercises:
-        names |= set(parcels.module_names(before.name))
+        names |= set(parcels.modules_for(before.name))
         if before is exercise:
             break
     for name in sorted(names):

@@ -3,6 +3,6 @@
 What they build on:
 
     _tiny_rates.py         asks `lr_at` and `wsd_at` for tiny learning rates
-    _gpt_case.py           model, data and norm limits for `train_gpt`
+    _gpt_case.py           model, data and limits for clipping for `train_gpt`
     _lr_at_stand_in.py     replaces the learner's `lr_at` while `train_gpt` is played
 """

@@ -286,11 +286,11 @@ def _returns(stage: Stage) -> None:
 
 
 def _case_for_modes(stage: Stage) -> Case:
-    """Return a case with the first micro-batch of each of two windows, which have the same shape.
+    """Return a case with the first two micro-batches of each of two windows.
 
-    The usual scenario `modes` makes a call with each of the two.
+    The usual scenario `modes` makes a call with each of the two pairs.
     """
-    return _case(stage, [window[0] for window in _two_windows(stage.env)], momentum_sgd)
+    return _case(stage, [batch for window in _two_windows(stage.env) for batch in window[:2]], momentum_sgd)
 
 
 add_usual(driver, _case_for_modes, _call, checks={"modes": "returns"})

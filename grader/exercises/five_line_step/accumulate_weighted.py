@@ -1,7 +1,7 @@
 """Driver of `accumulate_weighted`, which accumulates over micro-batches of unequal sizes.
 
 Promises of the exercise, and the scenarios that check them:
-    one update for each window, on the gradient of the mean loss over its samples: `sgd`, `float32`, `ones`
+    one update for each window, on the gradient of the mean loss over its samples: `sgd`, `lengths`, `float32`, `ones`
     a short last window updates too: `short`
     any iterable will do, a generator too: `generator`
     `accum_steps` below 1 raises a ValueError: `refuses`
@@ -93,6 +93,17 @@ def _sgd(stage: Stage) -> None:
 
 
 add_usual(driver, _watched_case, _call_in_threes, checks={"float32": "sgd"})
+
+
+@driver.scenario("lengths", "길이가 다른 시퀀스", check="sgd")
+def _lengths(stage: Stage) -> None:
+    """Update on a full window of sequences, whose length differs between micro-batches.
+
+    A program that takes the number of elements for that of samples weighs long sequences too much.
+    """
+    sizes = _sizes(stage.env, _FULL_WINDOWS[:1])
+    case = classifier_case(stage, "accumulate_weighted", sizes, lengths=(2, 5, 3)).watch()
+    case.call(case.data, 3)
 
 
 @driver.scenario("short", "짧은 마지막 구간", check="edges")

@@ -87,12 +87,14 @@ add_usual(
 
 @driver.scenario("adamw", "AdamW와 에폭마다 다른 순서", atol=FLOAT32_ATOL)
 def _adamw(stage: Stage) -> None:
-    """Train with AdamW and a loader whose order differs from epoch to epoch.
+    """Train a model that is given in eval mode, with AdamW and a loader whose order differs from epoch to epoch.
 
-    A program that reads its loader into a list once repeats the first epoch's order in each epoch. The order follows
-    from the number of updates so far, so a program may read the loader once more, only to count its samples.
+    A program that reads its loader into a list once repeats the first epoch's order in each epoch. One that treats a
+    model in eval mode otherwise makes other updates, because this model's numbers are the same in both modes. The order
+    follows from the number of updates so far, so a program may read the loader once more, only to count its samples.
     """
     case = _case(stage, make_optimizer=adamw).watch()
+    case.model.eval()
     updates: list[None] = []  # one entry for each update so far
     case.opt.register_step_post_hook(lambda *_: updates.append(None))
     loader = SizedLoader(case.data, choose_first=lambda: len(updates) // len(_SIZES))

@@ -92,10 +92,12 @@ def _overfit(
 def _sgd(stage: Stage) -> None:
     """Make two calls, each with a batch of its own; how many updates the second is to make follows from the seed.
 
-    A program that does not clear gradients, or makes one update too many or too few, leaves other parameters.
+    The second gets the model in eval mode, which changes none of its numbers. A program that does not clear gradients,
+    or makes one update too many or too few, perhaps in one of the modes only, leaves other parameters.
     """
     case = _case(stage, sizes=(6, 9)).watch()
     for number, max_steps in enumerate((4, 2 + stage.env.number("steps") % 2)):
+        case.model.train(number == 0)
         _overfit(case, case.data[number:], max_steps=max_steps)
         scale_rates(case.opt, 0.8)
 

@@ -1,9 +1,8 @@
 """A question-answering model of 58 parameters and batches of questions for it, on which `train_qa` is played.
 
 The data are in two *splits*, for training and for the dev loss. The first token of each question tells its split. By
-this token, the model notes in which mode it read which split, and adds a given number to the loss of each epoch, so
-that the driver decides which epoch is the best. To make models or data differ in another way, add an argument to
-`make_qa_case`.
+this token, the model notes in which mode it read which split, and adds a number to the loss of each epoch, so that it
+is known which epoch is the best. To make models or data differ in another way, add an argument to `make_qa_case`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,7 +33,7 @@ _FIRST_WORD = 3
 MICRO_BATCH_SIZE = 3
 """Samples in a micro-batch."""
 ACCUM_STEPS = 2
-"""Micro-batches in a window."""
+"""Micro-batches in a window, unless a scenario says otherwise."""
 _DEV_SIZES = (4, 2)
 """Samples in the dev batches. They differ, so that a mean of the batches' means shows. The last batch has more than one
 sample, so that a loss multiplied or divided by its size shows.
@@ -43,19 +42,21 @@ _SHORT_LENGTH = 4
 """Tokens in a question of the windows that are shorter than the others."""
 
 SCORED_EPOCHS = 7
-"""Number of epochs in the scenarios that ask for the best one."""
+"""Number of epochs in `best-epoch` and `checkpoint`. The scenarios with a tie have fewer, and losses of their own."""
 _ADDED_LOSSES = (
-    ((1.0, 4.0, 0.0, 3.0, 2.0, 2.5, 3.5), (3.0, 2.0, 2.5, 1.5, 1.0, 0.0, 0.5)),
-    ((1.0, 4.0, 0.0, 3.5, 3.0, 2.0, 2.5), (3.0, 2.0, 2.5, 1.5, 0.0, 1.0, 0.5)),
-    ((1.0, 2.5, 4.0, 0.0, 3.5, 2.0, 3.0), (3.0, 0.0, 2.5, 1.5, 1.0, 2.0, 0.5)),
-    ((1.0, 4.0, 2.5, 0.0, 3.0, 2.0, 3.5), (3.0, 2.0, 0.0, 1.5, 1.0, 2.5, 0.5)),
+    ((1.0, 4.0, 0.0, 3.0, 2.0, 2.5, 3.5), (12.0, 8.0, 10.0, 6.0, 4.0, 0.0, 2.0)),
+    ((1.0, 4.0, 0.0, 3.5, 3.0, 2.0, 2.5), (12.0, 8.0, 10.0, 6.0, 0.0, 4.0, 2.0)),
+    ((1.0, 2.5, 4.0, 0.0, 3.5, 2.0, 3.0), (12.0, 0.0, 10.0, 6.0, 4.0, 8.0, 2.0)),
+    ((1.0, 4.0, 2.5, 0.0, 3.0, 2.0, 3.5), (12.0, 8.0, 0.0, 6.0, 4.0, 10.0, 2.0)),
 )
-"""Pairs of (dev, training) losses to add, one number for each epoch. The seed says which pair is used. Those of any two
-epochs differ by 0.5 or more; learning changes a loss by less (0.31 at most, measured with 20 seeds).
+"""Pairs of (dev, training) losses to add, one number for each epoch. The seed says which pair is used.
+
+Dev losses of two epochs differ by 0.5 or more; learning changes them by less (0.31 at most, measured with 20 seeds).
+Training losses differ by 2 or more, because each epoch may have batches of its own, whose losses differ by up to 1.
 
 In each pair, every way of choosing an epoch finds another one: the lowest dev loss, the epoch after it (for counting
 from one), the highest dev loss, the lowest mean of all dev losses so far, the last fall of the dev loss, the lowest
-training loss, and the last epoch.
+training loss, and the last epoch (`tests/exercises/test_qa_case.py`).
 """
 
 
@@ -63,7 +64,7 @@ training loss, and the last epoch.
 class QACase:
     """A reader, with the data to train it and the data for its dev loss."""
 
-    model: Any
+    model: "Reader"
     train: "Loader"
     dev: "Loader"
 
@@ -77,6 +78,7 @@ def make_qa_case(
     halve_in_eval: bool = False,
     uneven: bool = False,
     dev_batches: int = len(_DEV_SIZES),
+    added_dev_losses: Sequence[float] | None = None,
 ) -> QACase:
     """Return a reader and its data.
 
@@ -87,8 +89,11 @@ def make_qa_case(
         logit_scale: factor on the logits. The larger, the surer the reader is of its answers, and the larger are its
             gradients.
         halve_in_eval: halve the logits in eval mode, so that every number shows the mode of its forward pass.
-        uneven: every other window's questions have fewer tokens; within a window, batches can still be concatenated.
+        uneven: the questions of every other `ACCUM_STEPS` micro-batches have fewer tokens. In windows of that many,
+            batches can still be concatenated.
         dev_batches: batches of dev data.
+        added_dev_losses: a number for each epoch, which the model adds to its dev losses. None: those of a pair of
+            `_ADDED_LOSSES`.
     """
     lengths = [
         _SHORT_LENGTH if uneven and number // ACCUM_STEPS % 2 else _LENGTH for number in range(micro_batches)
@@ -98,7 +103,9 @@ def make_qa_case(
     )
     dev_sizes = [_DEV_SIZES[number % len(_DEV_SIZES)] for number in range(dev_batches)]
     dev = Loader(_make_batches(env, DEV, [(size, _LENGTH) for size in dev_sizes]))
-    model: Any = Reader(env, train.progress, logit_scale=logit_scale, halve_in_eval=halve_in_eval)
+    model = Reader(env, train.progress, logit_scale=logit_scale, halve_in_eval=halve_in_eval)
+    if added_dev_losses is not None:
+        model.added_dev_losses = tuple(added_dev_losses)
     return QACase(initialize(model, env, "model"), train, dev)
 
 
@@ -175,24 +182,29 @@ class Answer(NamedTuple):
     """The output of Hugging Face models for extractive question answering."""
 
     loss: Tensor | None
-    """Mean of the losses of start and end; None if the positions were not given."""
+    """Mean of the losses of start and end, plus the number that the model adds; None without positions."""
     start_logits: Tensor
     end_logits: Tensor
 
     def __getitem__(self, key: Any) -> Any:
-        """Return an entry by position or by name, as Hugging Face's outputs do."""
-        return getattr(self, key) if isinstance(key, str) else tuple(self)[key]
+        """Return an entry by name, or by its position among those that are not None, as Hugging Face's outputs do."""
+        return (
+            getattr(self, key)
+            if isinstance(key, str)
+            else [entry for entry in self if entry is not None][key]
+        )
 
 
 class Reader(nn.Module):
-    """A model that gives start and end logits for every token, from the token and its two neighbours.
+    """A model that gives start and end logits for every token, from the token and those before and after it.
 
-    The head has no bias: the true gradient of a bias would be zero.
+    The last token stands before the first one, and padding is a neighbour like other tokens. The head has no bias: the
+    true gradient of a bias would be zero.
     """
 
     stamp: Tensor
-    """A buffer, and so part of every checkpoint. Each training pass writes a number there that depends on the epoch, so
-    that it tells which epoch a checkpoint is from, even if the weights never change.
+    """A buffer, and so part of every checkpoint. Each pass that trains (`_note_training`) writes a number there, by the
+    epoch, so that it tells which epoch a checkpoint is from, even if the weights never change.
     """
 
     def __init__(self, env: Env, progress: Progress, *, logit_scale: float, halve_in_eval: bool) -> None:
@@ -211,14 +223,16 @@ class Reader(nn.Module):
         self.observer: Any = None
         self.register_buffer("stamp", torch.zeros(()))
         self.env, self.progress = env, progress
+        self.guesses_mask = False
+        """True for the grader's own passes, which know token ids only: without a mask, padding does not count."""
         # The salt keeps an older name of these losses, because another salt would choose another pair for each seed.
-        self.added_dev_losses, self.added_train_losses = _ADDED_LOSSES[
-            env.number("handicaps") % len(_ADDED_LOSSES)
-        ]
+        pair = _ADDED_LOSSES[env.number("handicaps") % len(_ADDED_LOSSES)]
+        self.added_dev_losses: tuple[float, ...] = pair[0]
+        self.added_train_losses: tuple[float, ...] = pair[1]
         self.logit_scale, self.halve_in_eval = logit_scale, halve_in_eval
         self.modes_seen: dict[int, dict[bool, float]] = {TRAIN: {}, DEV: {}}
         """Split -> the modes in which it was read (True for train mode), each with a number that follows from the
-        seed."""
+        seed. Passes over training data that only measure do not count."""
         self.weights_scored: list[Array] = []
         """For each epoch, all weights as one vector at its first forward pass over dev data."""
         self.stamps_scored: list[float] = []
@@ -233,14 +247,19 @@ class Reader(nn.Module):
         start_positions: Tensor | None = None,
         end_positions: Tensor | None = None,
     ) -> Answer:
-        """Return logits (batch, time), and the mean loss if the positions are given."""
+        """Return logits (batch, time), and if the positions are given the mean loss plus the number to add."""
         if self.observer is not None:
             self.observer.forward_started(input_ids)
         split = int(input_ids[0, 0])
-        self._note_pass(split)
+        if split == DEV:
+            self._note_mode(split)
+            self._note_score()
+        elif torch.is_grad_enabled():  # without a graph, a pass over training data only measures a loss
+            self._note_mode(split)
+            self._note_training()
         if attention_mask is not None:
             mask = attention_mask.bool()
-        elif start_positions is None:  # the grader wants logits alone, to find out what an update is made of
+        elif self.guesses_mask:
             mask = input_ids != _PAD
         else:  # as in Hugging Face's models: without a mask every token counts, padding too
             mask = torch.ones_like(input_ids, dtype=torch.bool)
@@ -251,30 +270,32 @@ class Reader(nn.Module):
             return Answer(None, start, end)
         loss = (F.cross_entropy(start, start_positions) + F.cross_entropy(end, end_positions)) / 2
         if split == DEV:
-            scored_last = max(self.progress.epochs_scored - 1, 0)
-            loss = loss + self.added_dev_losses[scored_last % len(self.added_dev_losses)]
+            epoch_of_dev_loss = max(self.progress.epochs_scored - 1, 0)
+            loss = loss + self.added_dev_losses[epoch_of_dev_loss % len(self.added_dev_losses)]
         elif split == TRAIN:
             loss = loss + self.added_train_losses[self.progress.epochs_scored % len(self.added_train_losses)]
         return Answer(loss, start, end)
 
-    def _note_pass(self, split: int) -> None:
-        """Note the mode of a forward pass over a split; score the epoch if this pass does so.
+    def _note_mode(self, split: int) -> None:
+        """Note the mode of a forward pass over a split."""
+        number = seeded_number(self.env, "mode", split, self.training)
+        self.modes_seen.setdefault(split, {})[self.training] = number
 
-        The first pass over dev data does, after the training data have been read to the end and trained on.
-        """
-        self.modes_seen.setdefault(split, {})[self.training] = seeded_number(
-            self.env, "mode", split, self.training
-        )
-        if split == TRAIN:
-            self.stamp.fill_(seeded_number(self.env, "epoch", self.progress.epochs_scored))
-            self._trained_since_last_score = True
+    def _note_training(self) -> None:
+        """Note a pass over training data that builds a graph, and so may train."""
+        self.stamp.fill_(seeded_number(self.env, "epoch", self.progress.epochs_scored))
+        self._trained_since_last_score = True
+
+    def _note_score(self) -> None:
+        """Score the epoch in its first pass over dev data after training data were read to the end and trained on."""
         has_read_all = self.progress.times_read > self._times_read_at_last_score
-        if split == DEV and has_read_all and self._trained_since_last_score:
-            self._trained_since_last_score, self._times_read_at_last_score = False, self.progress.times_read
-            self.progress.epochs_scored += 1
-            self.stamps_scored.append(float(self.stamp))
-            weights = torch.cat([p.detach().ravel() for p in self.parameters()])
-            self.weights_scored.append(weights.cpu().numpy())
+        if not (has_read_all and self._trained_since_last_score):
+            return
+        self._trained_since_last_score, self._times_read_at_last_score = False, self.progress.times_read
+        self.progress.epochs_scored += 1
+        self.stamps_scored.append(float(self.stamp))
+        weights = torch.cat([p.detach().ravel() for p in self.parameters()])
+        self.weights_scored.append(weights.cpu().numpy())
 
     def _logits(self, input_ids: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
         """Return start and end logits (batch, time); -inf where the mask is False."""

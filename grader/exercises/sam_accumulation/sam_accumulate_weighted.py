@@ -1,7 +1,7 @@
 """Driver of `sam_accumulate_weighted`, which is `sam_accumulate` for micro-batches that differ in size.
 
 Promises of the exercise, and the scenarios that check them:
-    one SAM update for each window, as on its concatenated batch: `sizes`, `momentum`, `float32`
+    one SAM update for each window, as on its concatenated batch: `sizes`, `lengths`, `momentum`, `float32`
     a short last window is averaged over its own samples: `leftover`
     the gradient of the update is clipped once, in a short window and to a norm of zero too: `clip`, `clip-leftover`,
         `zero-norm`, `zero-norm-leftover`
@@ -30,6 +30,7 @@ from grader.exercises.fixtures.classifiers import (
     mlp,
     momentum_sgd,
     scale_rates,
+    sequence_mlp,
     zero_rate_sgd,
 )
 from grader.exercises.fixtures.returned import FLOAT32_ATOL, record_numbers
@@ -64,6 +65,16 @@ def _sizes(stage: Stage) -> None:
     case.call(case.data[:6], 2)
     scale_rates(case.opt, 0.8)
     case.call(case.data[6:], 3)
+
+
+@driver.scenario("lengths", "길이가 다른 시퀀스", check="sizes")
+def _lengths(stage: Stage) -> None:
+    """Update on two windows of sequences, whose length differs between micro-batches.
+
+    A wrong program takes the number of elements for that of samples.
+    """
+    case = _case(stage, _SIZES[:6], model=sequence_mlp(stage.env), lengths=(2, 5, 3, 4, 1, 6))
+    case.call(case.data, 3)
 
 
 @driver.scenario("momentum", "모멘텀이 있는 base 옵티마이저", check="sizes")

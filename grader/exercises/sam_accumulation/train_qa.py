@@ -15,7 +15,7 @@ Promises of the exercise, and the scenarios that check them:
 
 Except `checkpoint` and `together`, the scenarios about modes, losses and the best epoch train with a rate of zero: what
 they record does not depend on the updates. A *stamp* is a number that the model (`_qa_case.Reader`) writes into a
-buffer in each training pass, so that a saved file tells which epoch it is from. Stamp and weights are noted when an
+buffer in each pass that trains, so that a saved file tells which epoch it is from. Stamp and weights are noted when an
 epoch is *scored*, which is at its first pass over dev data. The SAM is the fixtures' own, so that a learner's mistake
 in `SAM` is not counted again here (`fixtures/sam.py`).
 
@@ -54,6 +54,7 @@ from grader.exercises.sam_accumulation._qa_case import (
 )
 from grader.observe.memory import HELD_BY_NAMES
 from grader.observe.play import Driver, Env, Problem, Stage
+from grader.observe.trace import Fact
 from grader.observe.values import as_number, items_of, type_name
 
 driver = Driver("train_qa", cost=1.8)  # whole trainings, some of them of seven epochs
@@ -68,6 +69,7 @@ def _problem(env: Env) -> Problem:
     Inputs are token ids, and targets are start and end positions, shape (2, batch).
     """
     case = make_qa_case(env)
+    case.model.guesses_mask = True
     pairs = [
         (batch["input_ids"], torch.stack([batch["start_positions"], batch["end_positions"]]))
         for batch in case.train.batches
@@ -223,9 +225,9 @@ def _train_and_record_modes(stage: Stage, case: QACase, epochs: int) -> None:
         names = ["학습" if is_training else "평가" for is_training in modes]
         recorder.claim(fact, "와 ".join(names), [modes_seen[split][is_training] for is_training in modes])
         modes_seen[split].clear()  # so that the pass below is the only one
-    with torch.no_grad():  # one more pass, whose mode is the witness of the modes that are left
+    with torch.enable_grad():  # one more pass, whose mode is the witness of the modes that are left
         case.model(case.train.batches[0]["input_ids"])
-    modes_left = [module.training for module in case.model.modules()]
+    modes_left: list[Fact] = [module.training for module in case.model.modules()]
     recorder.claim("끝난 뒤의 모드", modes_left, [*modes_seen[TRAIN].values()])
 
 
@@ -325,9 +327,7 @@ def _make_tied_case(stage: Stage) -> QACase:
 
     This holds as long as no update moves the weights.
     """
-    case = make_qa_case(stage.env, 2, epochs=_EPOCHS_WITH_TIE)
-    case.model.added_dev_losses = (2.0, 1.0, 1.0)
-    return case
+    return make_qa_case(stage.env, 2, epochs=_EPOCHS_WITH_TIE, added_dev_losses=(2.0, 1.0, 1.0))
 
 
 @driver.scenario("best-epoch-tie", "검증 손실이 같은 두 에폭", check="best-epoch")

@@ -9,13 +9,15 @@ an index in a block; `start` and `end` are the bounds of a slice of `program_lin
 """
 
 import ast
+import builtins
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 from grader.submission.syntax import (
+    DEFINITIONS,
     assignments_of_names,
     blocks,
     definition_of,
@@ -27,8 +29,12 @@ from grader.submission.syntax import (
     returns,
 )
 
+INDENT = "    "
+"""Indentation of one level, in lines that are added."""
 _WITHOUT_CODE = re.compile(r"\s*(?:#.*)?")
 """The start of a line that is not code: white space, then a comment if there is one."""
+_LEAVES_BLOCK = ast.Return | ast.Raise | ast.Break | ast.Continue
+"""Statements after which nothing of their block runs."""
 
 
 @dataclass(frozen=True, eq=False)  # compared by identity: equal text may stand in several places
@@ -36,7 +42,7 @@ class Block:
     """Statements that follow one another at one indentation, such as the body of a function or an `else`."""
 
     owner: ast.AST
-    """The compound statement (or one of its `except` clauses) or the definition whose block it is."""
+    """The compound statement or the definition whose block it is; of an `except`, the `try`."""
     loop_depth: int
     """Number of loops around it."""
     indent: str
@@ -143,10 +149,10 @@ class DefinitionText:
             loop_depth: number of loops around the node.
             method: name of the method around the node; empty if there is none.
         """
-        for owner, field_name, nodes in blocks(node):
+        for _, field_name, nodes in blocks(node):
             # The `else` of a loop is not repeated.
             is_repeated = isinstance(node, ast.For | ast.While) and field_name == "body"
-            self._collect_block(owner, nodes, loop_depth + 1 if is_repeated else loop_depth, method)
+            self._collect_block(node, nodes, loop_depth + 1 if is_repeated else loop_depth, method)
 
     def _collect_block(self, owner: ast.AST, nodes: list[ast.stmt], loop_depth: int, method: str) -> None:
         """Collect the block of these nodes without its docstring, and the blocks inside it."""
@@ -179,13 +185,13 @@ class DefinitionText:
 
     @cached_property
     def gaps(self) -> list[Gap]:
-        """Every place where a statement can be inserted as lines of its own."""
+        """Every place where a statement can be inserted as lines of its own, except after a `return` or the like."""
         return [gap for block in self.blocks for gap in _gaps_in(block)]
 
     @cached_property
     def names_returned(self) -> set[str]:
-        """Names that occur in the expressions of its `return` statements."""
-        return {name for statement in returns(self.node) for name in names_in(statement)}
+        """Names that occur in the expressions of its `return` statements, without those of builtins."""
+        return {name for statement in returns(self.node) for name in names_in(statement)} - {*dir(builtins)}
 
     @cached_property
     def names_read(self) -> set[str]:
@@ -217,7 +223,7 @@ class DefinitionText:
         return self.program_lines[statement.first_line - 1 : statement.last_line]
 
     def statement_around(self, block: Block) -> Statement | None:
-        """Return the compound statement whose block this is; None for the definition's body or that of an `except`."""
+        """Return the compound statement whose block this is; None for the definition's body."""
         return next((statement for statement in self.statements if statement.node is block.owner), None)
 
     def text_before(self, node: ast.expr | ast.stmt) -> str:
@@ -251,7 +257,7 @@ class DefinitionText:
         return LineReplacement(node.lineno - 1, last_line(node), lines)
 
 
-def reindent(lines: list[str], old: str, new: str) -> list[str]:
+def reindent(lines: Sequence[str], old: str, new: str) -> list[str]:
     """Return the lines of a statement with the indentation `new` instead of `old`.
 
     Blank lines and lines that are indented less, as some in strings, stay as they are.
@@ -259,13 +265,25 @@ def reindent(lines: list[str], old: str, new: str) -> list[str]:
     return [new + line[len(old) :] if line.startswith(old) and line.strip() else line for line in lines]
 
 
+def needs_loop(node: ast.AST) -> bool:
+    """Return True if a statement holds a `break` or `continue` for a loop around the statement."""
+    if isinstance(node, ast.Break | ast.Continue):
+        return True
+    if isinstance(node, (*DEFINITIONS, ast.expr)):
+        return False
+    inside = node.orelse if isinstance(node, ast.For | ast.While) else ast.iter_child_nodes(node)
+    return any(map(needs_loop, inside))
+
+
 def _gaps_in(block: Block) -> Iterator[Gap]:
-    """Yield the places of one block; none unless all its statements have their own lines."""
+    """Yield the places of one block that can be reached; none unless all its statements have their own lines."""
     if not all(statement.has_own_lines for statement in block.statements):
         return
     previous: Statement | None = None
     for statement in block.statements:
         yield Gap(previous.last_line if previous else statement.first_line - 1, block, statement, previous)
         previous = statement
+        if isinstance(statement.node, _LEAVES_BLOCK):
+            return
     if previous is not None:
         yield Gap(previous.last_line, block, None, previous)

@@ -59,6 +59,12 @@ def _parts_to_compare(old: ast.AST, new: ast.AST) -> list[tuple[ast.AST, ast.AST
     return [(child, new) for child in alike if 0 < len(new_children) == len(_children(child))]
 
 
+def parts_that_run(node: ast.stmt) -> list[ast.AST]:
+    """Return the nodes directly inside a statement without those of `own_parts` that are annotations."""
+    annotations = (getattr(node, "annotation", None), getattr(node, "returns", None))
+    return [part for part in own_parts(node) if part not in annotations]
+
+
 def is_same(old: ast.AST, new: ast.AST) -> bool:
     """Return True if two trees are equal, whatever the order of keyword arguments."""
     return ast.dump(_with_sorted_keywords(old)) == ast.dump(_with_sorted_keywords(new))
@@ -98,11 +104,11 @@ def _children(node: ast.AST) -> list[ast.AST]:
     """Return the nodes to compare directly inside a node: expressions, parameters, and the items of a `with`.
 
     Keyword arguments, and the clauses `for … in … if …`, count as the expressions in them; parameters count as their
-    default values. A compound statement's body is left out, and so are operators: if they differ, the node around them
-    is what differs.
+    default values. A compound statement's body is left out, and so are annotations, which change nothing, and
+    operators: if they differ, the node around them is what differs.
     """
     if isinstance(node, ast.stmt):
-        return [n for n in own_parts(node) if isinstance(n, ast.expr | ast.withitem | ast.arguments)]
+        return [n for n in parts_that_run(node) if isinstance(n, ast.expr | ast.withitem | ast.arguments)]
     found = []
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.keyword | ast.comprehension):

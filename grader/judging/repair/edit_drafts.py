@@ -69,7 +69,10 @@ class KindOfEdit:
 
     @property
     def may_add_events(self) -> bool:
-        """True if an edit of this kind may make code run more often: what it inserts, moves, or guards by a loop."""
+        """True if an edit of this kind may make code run more often: what it inserts, moves, or guards by a loop.
+
+        `small_edits` tells the guards apart by their lines.
+        """
         return self.effect in ("inserts", "moves", "guards")
 
     @property
@@ -148,9 +151,10 @@ class Draft:
     changed_code: str = ""
     """The code that is inserted (of a guard: its line), deleted, moved, or put in the place of a whole statement.
 
-    Empty for other edits. `small_edits` reads in it which events the edit may add or remove, and compares them with
-    those that the learner's run has too few or too many of. It also looks there, as on the line itself, for words of
-    what differs first in the run; and drafts that insert the same code count as alike.
+    Empty for other edits. `small_edits` reads in it (for a guard, also in the lines under it) which events the edit may
+    add or remove, and compares them with those that the learner's run has too few or too many of. It also looks there,
+    as on the line itself, for words of what differs first in the run; and drafts that insert the same code count as
+    alike.
     """
 
     def applied_to(self, lines: Sequence[str]) -> list[str]:

@@ -41,6 +41,8 @@ def _kind_of_calculation(old: ast.expr, new: ast.expr, statement: Statement) -> 
     """Return the kind if `new` calculates or compares in another way than `old`; None if it does not."""
     if _has_another_operator(old, new):
         return "operator"
+    if is_quotient(old) and is_quotient(new) and ast.dump(old.right) == ast.dump(new.right):
+        return kind_of(old.left, new.left, statement)
     if is_quotient(old) or _is_divisor(old, statement):
         return "divisor"
     if is_quotient(new):

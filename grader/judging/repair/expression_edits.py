@@ -22,11 +22,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from grader.judging.repair.definition_text import DefinitionText, Statement
-from grader.judging.repair.differing_pairs import COMPREHENSION, differing_pairs, is_same
+from grader.judging.repair.differing_pairs import COMPREHENSION, differing_pairs, is_same, parts_that_run
 from grader.judging.repair.edit_drafts import Draft, Kind
 from grader.judging.repair.edit_kinds import kind_of, kind_of_rewrite
 from grader.judging.repair.edit_material import EditMaterial, is_quotient
 from grader.judging.repair.mutations import mutations, other_operators
+from grader.judging.repair.places import is_of_use_in
 from grader.judging.repair.translated_solution import (
     EnclosingExpression,
     TranslatedSolution,
@@ -144,13 +145,18 @@ class _Expression(NamedTuple):
 
 
 def _expressions(statement: Statement) -> Iterator[_Expression]:
-    """Yield the expressions of a statement, without its body and f-strings, in which positions are not reliable."""
-    for part in own_parts(statement.node):
+    """Yield the expressions of a statement, without those of its body, of annotations, and of f-strings.
+
+    Annotations change nothing; in f-strings, positions are not reliable.
+    """
+    for part in parts_that_run(statement.node):
         nodes = list(ast.walk(part))
         called = [n.func for n in nodes if isinstance(n, ast.Call)]
-        in_f_strings = {inner for n in nodes if isinstance(n, ast.JoinedStr) for inner in ast.walk(n)}
+        left_out = {
+            inner for n in nodes if isinstance(n, ast.JoinedStr | ast.arg) for inner in ast.walk(n)
+        }  # an `arg` has only its annotation inside
         for node in nodes:
-            if isinstance(node, ast.expr) and node not in in_f_strings:
+            if isinstance(node, ast.expr) and node not in left_out:
                 yield _Expression(node, isinstance(node, ast.Name) and node in called)
 
 
@@ -186,10 +192,12 @@ def _from_statements_without_counterpart(
 ) -> Iterator[Draft]:
     """Yield, in the place of a simple statement, each of the solution's that has its type and no counterpart.
 
-    Of an `if`, only the condition is replaced; other compound statements stay.
+    None is taken from another method. Of an `if`, only the condition is replaced; other compound statements stay.
     """
     for translated in solution.statements:
         if translated.counterpart is not None:
+            continue
+        if not is_of_use_in(statement.block.method, translated, definition):
             continue
         version = translated.versions[0]
         if type(version) is type(statement.node) and not is_compound(version):

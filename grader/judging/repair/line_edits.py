@@ -1,8 +1,8 @@
 """Draft edits of whole lines: insert, repeat, delete, move or guard lines, or take them out of their guard.
 
-`line_insertions` makes the insertions, except those of guards and decorators; the others are here. A guard is a line
-that ends with a colon (`if`, `with`, `for`) and has statements under it. Those that are put around statements come from
-the solution, in the learner's names (`translated_solution`). A gap is a place where a statement can be inserted.
+`line_insertions` inserts statements; guards and decorators are added here. A guard is a line that ends with a colon
+(`if`, `with`, `for`) and has statements under it. Those that are put around statements come from the solution, in the
+learner's names (`translated_solution`). A gap is a place where a statement can be inserted.
 
 Example: the learner has `opt.step()` under `if i % 2:`, the solution `opt.step()` alone. Among the drafts are the
 `step` without its guard (`_unwrapping`), the whole `if` left out (`_deletion`), and the `if` moved (`_moves`).
@@ -16,17 +16,11 @@ learner's for the same step. Another kind of edit of whole lines is another sect
 import ast
 from collections.abc import Iterator
 
-from grader.judging.repair.definition_text import DefinitionText, Gap, Statement, reindent
+from grader.judging.repair.definition_text import INDENT, DefinitionText, Gap, Statement, needs_loop, reindent
 from grader.judging.repair.edit_drafts import Draft, Kind, ShownLines, Side
-from grader.judging.repair.line_insertions import (
-    INDENT,
-    LIKENESS_COST,
-    VERSION_COST,
-    gap_cost,
-    insertions,
-    repetitions,
-)
-from grader.judging.repair.translated_solution import TranslatedSolution, header_text
+from grader.judging.repair.line_insertions import LIKENESS_COST, VERSION_COST, insertions, repetitions
+from grader.judging.repair.places import gap_cost, is_of_use_in
+from grader.judging.repair.translated_solution import TranslatedSolution, TranslatedStatement, header_text
 from grader.submission.syntax import first_line, is_compound, last_line
 
 
@@ -87,7 +81,10 @@ def _deletion(
 def _unwrapping(
     definition: DefinitionText, solution: TranslatedSolution, statement: Statement
 ) -> Iterator[Draft]:
-    """Yield the body of an `if`, `with`, `for`, `while` or `try`, and its `else`, in the statement's place."""
+    """Yield the body of an `if`, `with`, `for`, `while` or `try`, and its `else`, in the statement's place.
+
+    Neither if a `break` or `continue` in it would then be in no loop.
+    """
     node = statement.node
     if not isinstance(node, ast.If | ast.With | ast.For | ast.While | ast.Try):
         return
@@ -97,6 +94,8 @@ def _unwrapping(
         # The block that begins with the first of these nodes; there is none without nodes, as without an `else`.
         kept = next((block for block in definition.blocks if block.statements[0].node in nodes[:1]), None)
         if kept is None or not all(inner.has_own_lines for inner in kept.statements):
+            continue
+        if not statement.block.loop_depth and any(needs_loop(inner.node) for inner in kept.statements):
             continue
         first, last = kept.statements[0].first_line, kept.statements[-1].last_line
         new = reindent(definition.program_lines[first - 1 : last], kept.indent, statement.block.indent)
@@ -125,21 +124,19 @@ _PARTLY_RELATED_GUARD_COST = 1.0
 
 def _guards(definition: DefinitionText, solution: TranslatedSolution) -> Iterator[Draft]:
     """Yield guards of the solution around neighbouring statements of the learner's."""
-    methods = {block.method for block in definition.blocks}
     for translated in solution.statements:
         original = translated.original
-        if not isinstance(original.node, ast.If | ast.With | ast.For) or translated.likeness == 1.0:
+        if not isinstance(original.node, ast.If | ast.With | ast.For) or translated.has_same_first_line:
             continue
         # The learner's statements that do what the solution does under this guard.
         guarded = {
             other.counterpart for other in solution.statements if other.original.block.owner is original.node
         }
         guarded -= {None}
-        method = original.block.method
         for version_index, version in enumerate(translated.versions):
             header = header_text(version)
             for statements in _statement_ranges(definition):
-                if method in methods and statements[0].block.method != method:
+                if not is_of_use_in(statements[0].block.method, translated, definition):
                     continue
                 cost = _GUARD_COST + _GUARD_LIKENESS_COST * translated.likeness + VERSION_COST * version_index
                 if not guarded.intersection(statements):  # nothing tells that these belong under the guard
@@ -194,18 +191,26 @@ _RETURN_INTO_LOOP_COST = 3.0
 def _moves(definition: DefinitionText, solution: TranslatedSolution, statement: Statement) -> Iterator[Draft]:
     """Yield moves of a statement within its block or near it; to any place if the solution has the same step.
 
-    A function is not moved, and neither is the only statement of a block. Nothing is moved directly into a class.
+    Functions are not moved, nor is what stands directly in a class, nor the only statement of a block. Nothing is moved
+    directly into a class, or into another method, unless the solution has the step there; a `break` or `continue` is
+    moved out of no loop.
     """
-    if isinstance(statement.node, ast.FunctionDef) or len(statement.block.statements) == 1:
+    stays = isinstance(statement.node, ast.FunctionDef) or isinstance(statement.block.owner, ast.ClassDef)
+    if stays or len(statement.block.statements) == 1:
         return
     translated = solution.by_counterpart.get(statement)
     for gap in definition.gaps:
         if statement in (gap.next, gap.previous) or isinstance(gap.block.owner, ast.ClassDef):
             continue
-        is_inside = statement.first_line <= gap.lines_before < statement.last_line
+        is_inside = statement.first_line < gap.block.statements[0].first_line <= statement.last_line
         in_same_block = gap.block is statement.block
         is_near = in_same_block or _is_near(definition, gap, statement)
-        if is_inside or (translated is None and not is_near):
+        leaves_loop = needs_loop(statement.node) and not gap.block.loop_depth
+        if (
+            is_inside
+            or leaves_loop
+            or not (is_near or (translated and _may_move_to(gap, statement, translated, definition)))
+        ):
             continue
         steps = abs(_index_in_block(gap) - statement.position) if in_same_block else 0
         cost = _MOVE_COST
@@ -215,6 +220,14 @@ def _moves(definition: DefinitionText, solution: TranslatedSolution, statement: 
         if isinstance(statement.node, ast.Return) and gap.block.loop_depth > statement.block.loop_depth:
             cost += _RETURN_INTO_LOOP_COST
         yield _move_draft(definition, statement, gap, cost)
+
+
+def _may_move_to(
+    gap: Gap, statement: Statement, translated: TranslatedStatement, definition: DefinitionText
+) -> bool:
+    """Return True for a place in the statement's own method, or in one where the solution has the same step."""
+    method = gap.block.method
+    return method == statement.block.method or is_of_use_in(method, translated, definition)
 
 
 def _index_in_block(gap: Gap) -> int:

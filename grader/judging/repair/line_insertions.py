@@ -1,37 +1,44 @@
 """Draft insertions of whole lines: statements of the solution, and repetitions of the learner's own statements.
 
-The solution's statements are put into the learner's names (`translated_solution`). A gap is a place where a statement
-can be inserted. `line_edits` makes the other edits of whole lines.
+The solution's statements are put into the learner's names (`translated_solution`). `places` says where each of them may
+belong. Insertions that have to do with lines that stay, those of guards and decorators, are in `line_edits`.
 
 Example: the solution clears the gradients at the start of each window, and the learner has no such line. For each gap
 there is a draft that inserts `opt.zero_grad()` there. The one with the lowest cost is where the statement has the same
-neighbours as in the solution (`gap_cost`).
+neighbours as in the solution (`places.gap_cost`).
 
-`line_edits.line_drafts` yields these drafts together with the other edits of whole lines. Another kind of insertion is
-another section here, which it yields from.
+`line_edits.line_drafts` yields what `insertions` and `repetitions` yield. Another kind of insertion is another section
+here, whose function `line_drafts` calls, too.
 
 Each section begins with its costs (see `Draft.cost`): that of its kind of edit, and what is added if one such edit is
-less likely than another. `line_edits` uses the costs of the first lines and `gap_cost`, too.
+less likely than another. `line_edits` uses the first two costs, too.
 """
 
 import ast
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from grader.judging.repair.definition_text import DefinitionText, Gap, Statement, reindent
+from grader.judging.repair.definition_text import (
+    INDENT,
+    Block,
+    DefinitionText,
+    Gap,
+    Statement,
+    needs_loop,
+    reindent,
+)
 from grader.judging.repair.edit_drafts import Draft, Kind, Side
+from grader.judging.repair.places import gap_cost, gaps_for
 from grader.judging.repair.translated_solution import TranslatedSolution, TranslatedStatement
-from grader.submission.syntax import is_compound
+from grader.submission.syntax import DEFINITIONS, is_compound, methods
 
-INDENT = "    "
-"""Indentation of one level."""
 LIKENESS_COST = 2.5
 """Added cost of inserting or deleting a statement, multiplied by the likeness (0 to 1) of the solution's statement and
 the learner's for the same step. The more alike the two are, the less likely it is that the step is missing or
 superfluous."""
 VERSION_COST = 1.5
-"""Added cost of a version of a translated statement, for each version before it. Versions differ in the choice of the
-learner's names; the likeliest comes first."""
+"""Added cost of a version of a translated statement, multiplied by its index: 0 for the first. Versions differ in the
+choice of the learner's names; the likeliest comes first."""
 
 
 # ---- insert ----------------------------------------------------------------------------------------
@@ -44,59 +51,48 @@ _OVERWRITE_COST = 1.5
 """Added cost, outside loops, of a line that sets a variable which the learner sets too: more likely, the learner's line
 is wrong. Not for an initialisation."""
 
-# Costs of a place for a statement of the solution (`gap_cost`), from the surest place to the least sure one.
-_ONE_WRONG_NEIGHBOUR_COST = 0.4
-"""Both neighbours are known, and only one of them is at its side of the gap."""
-_NO_NEIGHBOUR_COST = 0.8
-"""The block corresponds (see `gap_cost`), and no neighbour is known."""
-_WRONG_NEIGHBOURS_COST = 1.2
-"""The block corresponds, but the gap is beside no known neighbour."""
-_OTHER_BLOCK_COST = 1.8
-"""The block does not correspond."""
-_OTHER_LOOP_DEPTH_COST = 0.7
-"""Added if that other block is inside more or fewer loops."""
-
 
 def insertions(definition: DefinitionText, solution: TranslatedSolution) -> Iterator[Draft]:
     """Yield insertions of the solution's statements that the learner may lack, at every place where they may belong."""
     for translated in solution.statements:
-        original = translated.original.node
-        # The likeness of a compound statement is that of its first line only.
-        is_present = translated.likeness == 1.0 and not is_compound(original)
-        if is_present or not translated.is_short:
+        if not translated.is_short or _is_present(definition, solution, translated):
             continue
-        if isinstance(original, ast.Import | ast.ImportFrom):
+        if isinstance(translated.original.node, ast.Import | ast.ImportFrom):
             continue  # an import alone repairs nothing; an edit that needs one brings it along
-        gaps = _gaps_for(definition, translated)
+        gaps = gaps_for(definition, translated)
         for version_index, version in enumerate(translated.versions):
             assigned = _names_assigned_by(version)
             if assigned and not assigned & definition.names_read:
                 continue  # the learner never reads the variable
             lines = ast.unparse(version).split("\n")
-            cost = _INSERTION_COST + LIKENESS_COST * translated.likeness + VERSION_COST * version_index
-            cost += _COST_PER_INSERTED_LINE * (len(lines) - 1)
+            extra = LIKENESS_COST * translated.likeness + VERSION_COST * version_index
+            extra += _COST_PER_INSERTED_LINE * (len(lines) - 1)
             overwrites = bool(assigned & definition.names_assigned) and not _is_initialisation(version)
             for gap in gaps:
                 if isinstance(version, ast.Return) and _is_return(gap.next):
                     continue  # the return that follows is to be rewritten instead
+                cost = _INSERTION_COST + extra + gap_cost(solution, translated, gap)
                 # Inside a loop the next round may need the new value, so no cost is added there.
-                overwrite_cost = _OVERWRITE_COST * (overwrites and not gap.block.loop_depth)
-                cost_of_gap = gap_cost(solution, translated, gap)
-                yield _insertion_draft(gap, lines, cost + overwrite_cost + cost_of_gap)
+                cost += _OVERWRITE_COST * (overwrites and not gap.block.loop_depth)
+                yield _insertion_draft(gap, lines, "", cost)
 
 
-def _gaps_for(definition: DefinitionText, translated: TranslatedStatement) -> list[Gap]:
-    """Return the gaps where a statement of the solution may belong.
+def _is_present(
+    definition: DefinitionText, solution: TranslatedSolution, translated: TranslatedStatement
+) -> bool:
+    """Return True if the learner has the statement, or a method of its name, which a second one would replace.
 
-    A method (or an inner function) belongs at the end of the class; if the learner's definition is a function, it
-    belongs nowhere. Any other statement belongs in the learner's method with the same name as the solution's method
-    around it, because a statement of one method is of no use in another. If there is no such method, it may belong
-    anywhere but directly in a class.
+    Of a compound statement the learner has the same first line, and a counterpart of each statement in it.
     """
-    if isinstance(translated.original.node, ast.FunctionDef):
-        return [gap for gap in definition.gaps if isinstance(gap.block.owner, ast.ClassDef)][-1:]
-    gaps = [gap for gap in definition.gaps if not isinstance(gap.block.owner, ast.ClassDef)]
-    return [gap for gap in gaps if gap.block.method == translated.original.block.method] or gaps
+    original = translated.original
+    if isinstance(original.node, DEFINITIONS) and original.node.name in methods(definition.node):
+        return True
+    inside = (
+        other
+        for other in solution.statements
+        if original.first_line < other.original.first_line <= original.last_line
+    )
+    return translated.has_same_first_line and all(other.counterpart is not None for other in inside)
 
 
 def _is_return(statement: Statement | None) -> bool:
@@ -112,7 +108,7 @@ def _names_assigned_by(node: ast.stmt) -> set[str]:
 
 
 def _is_initialisation(node: ast.stmt) -> bool:
-    """Return True if something is assigned a start value: a constant (not -1) or an empty list or dict."""
+    """Return True if something is assigned a start value: a constant without a minus, or an empty list or dict."""
     value = node.value if isinstance(node, ast.Assign) else None
     if isinstance(value, ast.List):
         return not value.elts
@@ -121,37 +117,14 @@ def _is_initialisation(node: ast.stmt) -> bool:
     return isinstance(value, ast.Constant)
 
 
-def gap_cost(solution: TranslatedSolution, translated: TranslatedStatement, gap: Gap) -> float:
-    """Return the cost of a gap for a statement of the solution: 0 between the right neighbours, up to 2.5.
-
-    The right neighbours are those of `TranslatedSolution.counterparts_beside`. If only one of them is known, it costs 0
-    to be after the one that belongs before the statement, or before the one that belongs after it. Away from them, the
-    block counts: one that corresponds to the statement's block in the solution is better than one that does not. Blocks
-    correspond if they belong to corresponding statements, in whichever branch, or if both are bodies of functions.
-    """
-    before, after = solution.counterparts_beside(translated)
-    is_after_right_one = before is not None and gap.previous is before
-    is_before_right_one = after is not None and gap.next is after
-    if is_after_right_one or is_before_right_one:
-        knows_both = before is not None and after is not None
-        is_between_both = is_after_right_one and is_before_right_one
-        return _ONE_WRONG_NEIGHBOUR_COST if knows_both and not is_between_both else 0.0
-    parent = solution.counterpart_of_parent(translated)
-    in_corresponding_block = parent is not None and gap.block.owner is parent.node
-    original_block = translated.original.block
-    both_in_function = all(isinstance(block.owner, ast.FunctionDef) for block in (original_block, gap.block))
-    if in_corresponding_block or both_in_function:
-        return _NO_NEIGHBOUR_COST if before is None and after is None else _WRONG_NEIGHBOURS_COST
-    return _OTHER_BLOCK_COST + _OTHER_LOOP_DEPTH_COST * (gap.block.loop_depth != original_block.loop_depth)
-
-
-def _insertion_draft(gap: Gap, lines: Sequence[str], cost: float) -> Draft:
-    """Return a draft that inserts these lines, which are not indented yet."""
-    new = [gap.block.indent + line for line in lines]
+def _insertion_draft(gap: Gap, lines: Sequence[str], indent: str, cost: float) -> Draft:
+    """Return a draft that inserts the lines of a statement, which have the indentation `indent`."""
+    new = reindent(lines, indent, gap.block.indent)
+    unindented = reindent(lines, indent, "")
     place = _feedback_place(gap)
     index = gap.lines_before
-    kind = _kind_of_insertion(gap, lines)
-    return Draft(cost, kind, index, index, new, place.line, place.side, changed_code="\n".join(lines))
+    kind = _kind_of_insertion(gap, unindented)
+    return Draft(cost, kind, index, index, new, place.line, place.side, changed_code="\n".join(unindented))
 
 
 def _kind_of_insertion(gap: Gap, lines: Sequence[str]) -> Kind:
@@ -193,16 +166,19 @@ _REPETITION_COST = 3.8
 _COST_PER_LOOP_LEVEL = 0.5
 """Added for each loop that is around one of the two calls and not around the other."""
 _BRANCH_REPETITION_COST = 1.6
-"""Cost of repeating a call in another branch of the statement around it (`if`, `for`, `try`), after the same line as in
-its own branch."""
+"""Cost of repeating a call in another branch of the statement around it, after the same line as in its own branch. An
+`if` has its `elif` and `else` as other branches, a `for` its `else`, a `try` its `except`, `else` and `finally`."""
 _OPPOSITE_COST = 3.2
-"""Cost of repeating an `if` of a loop with the opposite condition, further out."""
+"""Cost of repeating an `if` that stands in a loop, with the opposite condition, after a statement around it."""
 
 
 def repetitions(definition: DefinitionText) -> Iterator[Draft]:
-    """Yield repetitions of the learner's own statements at other places; of an `if`, with the opposite condition."""
+    """Yield repetitions of the learner's own statements at other places; of an `if`, with the opposite condition.
+
+    What stands directly in a class is not repeated.
+    """
     for statement in definition.statements:
-        if not statement.has_own_lines:
+        if not statement.has_own_lines or isinstance(statement.block.owner, ast.ClassDef):
             continue
         node = statement.node
         if _is_initialisation(node):
@@ -215,34 +191,48 @@ def repetitions(definition: DefinitionText) -> Iterator[Draft]:
 
 def _resets_in_loops(definition: DefinitionText, statement: Statement) -> Iterator[Draft]:
     """Yield insertions of an initialisation such as `window = []` inside more loops than it is in, to start afresh."""
-    lines = reindent(definition.lines_of(statement), statement.block.indent, "")
+    lines, indent = definition.lines_of(statement), statement.block.indent
     for gap in definition.gaps:
         if gap.block.loop_depth > statement.block.loop_depth and statement not in (gap.next, gap.previous):
             cost = _RESET_COST + _LOOP_BODY_COST * isinstance(gap.block.owner, ast.For | ast.While)
-            yield _insertion_draft(gap, lines, cost + _FOLLOWED_COST * (gap.next is not None))
+            cost += _FOLLOWED_COST * (gap.next is not None)
+            yield _insertion_draft(gap, lines, indent, cost)
 
 
 def _repeated_calls(definition: DefinitionText, statement: Statement) -> Iterator[Draft]:
     """Yield insertions of a call such as `opt.zero_grad()` at every other place that is not directly in a class."""
-    lines = reindent(definition.lines_of(statement), statement.block.indent, "")
+    lines, indent = definition.lines_of(statement), statement.block.indent
     for gap in definition.gaps:
         if not isinstance(gap.block.owner, ast.ClassDef) and statement not in (gap.next, gap.previous):
             levels = abs(gap.block.loop_depth - statement.block.loop_depth)
             cost = _REPETITION_COST + _COST_PER_LOOP_LEVEL * levels
-            if _follows_the_same_line_in_the_other_branch(statement, gap):
+            if _follows_the_same_line_in_another_branch(definition, statement, gap):
                 cost = _BRANCH_REPETITION_COST
-            yield _insertion_draft(gap, lines, cost)
+            yield _insertion_draft(gap, lines, indent, cost)
 
 
-def _follows_the_same_line_in_the_other_branch(statement: Statement, gap: Gap) -> bool:
+def _follows_the_same_line_in_another_branch(
+    definition: DefinitionText, statement: Statement, gap: Gap
+) -> bool:
     """Return True if gap and statement are in two branches of one statement, both after the same line."""
     return (
-        gap.block.owner is statement.block.owner
-        and gap.block is not statement.block
+        gap.block is not statement.block
         and gap.previous is not None
         and statement.previous is not None
         and ast.dump(gap.previous.node) == ast.dump(statement.previous.node)
+        and _branching_statement(definition, gap.block) is _branching_statement(definition, statement.block)
     )
+
+
+def _branching_statement(definition: DefinitionText, block: Block) -> Statement | None:
+    """Return the statement whose branch a block is, for an `elif` the first `if`; None for the definition's body."""
+    around = definition.statement_around(block)
+    while around is not None:
+        outer = around.block.owner
+        if not (isinstance(outer, ast.If) and outer.orelse == [around.node]):
+            break  # no `elif`, nor an `if` alone in an `else`, which means the same
+        around = definition.statement_around(around.block)
+    return around
 
 
 def _opposites_further_out(definition: DefinitionText, statement: Statement, node: ast.If) -> Iterator[Draft]:
@@ -252,14 +242,17 @@ def _opposites_further_out(definition: DefinitionText, statement: Statement, nod
     updates with what is left over after the last full window.
     """
     body = next((block for block in definition.blocks if block.owner is node), None)
-    if body is None or not all(statement.has_own_lines for statement in body.statements):
+    if body is None or not all(in_body.has_own_lines for in_body in body.statements):
         return
-    inner = [line for statement in body.statements for line in definition.lines_of(statement)]
-    test = ast.unparse(ast.UnaryOp(ast.Not(), node.test))
-    lines = [f"if {test}:", *reindent(inner, body.indent, INDENT)]
+    inner = [line for in_body in body.statements for line in definition.lines_of(in_body)]
+    indent = statement.block.indent
+    opposite: ast.expr = ast.UnaryOp(ast.Not(), node.test)
+    if isinstance(node.test, ast.UnaryOp) and isinstance(node.test.op, ast.Not):
+        opposite = node.test.operand
+    lines = [f"{indent}if {ast.unparse(opposite)}:", *reindent(inner, body.indent, indent + INDENT)]
     around = definition.statement_around(statement.block)
-    while around is not None:
-        if around.has_own_lines:
+    while around is not None and not isinstance(around.node, DEFINITIONS):
+        if around.has_own_lines and (around.block.loop_depth or not needs_loop(node)):
             gap = Gap(around.last_line, around.block, around.next, around)
-            yield _insertion_draft(gap, lines, _OPPOSITE_COST)
+            yield _insertion_draft(gap, lines, indent, _OPPOSITE_COST)
         around = definition.statement_around(around.block)

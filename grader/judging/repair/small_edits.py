@@ -18,6 +18,7 @@ tell about where the mistake is: a field of `Focus`, filled in `search.py _focus
 
 import ast
 import itertools
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,7 +32,7 @@ from grader.judging.repair.expression_edits import expression_drafts
 from grader.judging.repair.line_edits import line_drafts
 from grader.judging.repair.top_level_names import helper_names, top_level_names
 from grader.judging.repair.translated_solution import TranslatedSolution
-from grader.submission.syntax import Definition, ParseError, names_in, parse
+from grader.submission.syntax import Definition, ParseError, assignments_of_names, names_in, parse
 
 _SIDE_TEXTS: Mapping[Side, str] = {
     "": "",
@@ -41,22 +42,23 @@ _SIDE_TEXTS: Mapping[Side, str] = {
 }
 """Korean for `Draft.side`."""
 _CODE_OF_EVENTS = {
-    "zero_grad": ("zero_grad", "grad = None"),
-    "forward": ("model(", "loss_fn("),
-    "backward": ("backward", "autograd.grad"),
-    "gradient": ("backward", "autograd.grad"),
-    "clip": ("clip_grad",),
-    "first_step": ("first_step",),
-    "step": (".step(", "second_step"),
-    "scheduler": ("scheduler.step",),
+    "zero_grad": re.compile(r"zero_grad|grad = None"),
+    "forward": re.compile(r"model\(|loss_fn\("),
+    "backward": re.compile(r"backward|autograd\.grad"),
+    "gradient": re.compile(r"backward|autograd\.grad"),
+    "clip": re.compile(r"clip_grad"),
+    "first_step": re.compile(r"first_step"),
+    "step": re.compile(r"(?:\b(?!\w*sched)\w+|[\])])\.step\(|second_step"),
+    "scheduler": re.compile(r"sched\w*\.step\b"),
 }
-"""By kind of event (`Event.kind`): texts in an edit's code, each of which suggests that such an event is added or
-removed."""
+"""By kind of event (`Event.kind`): what in an edit's code suggests that such an event is added or removed."""
+_NAME = re.compile(r"\w+")
+"""A name or keyword in a line of code, or a number."""
 _ROUND_EVENTS = {"forward", "step"}
 """Kinds of events that whole rounds of a loop have: a run with too few of both probably lacks rounds, and one with too
 many of both has extra ones."""
 
-_VAGUE_KINDS: frozenset[Kind] = frozenset({"expression", "assigned", "returned", "argument"})
+_VAGUE_KINDS: frozenset[Kind] = frozenset({"expression", "assigned", "returned", "argument", "condition"})
 """Kinds that only say which part of a line is different, not in what."""
 
 # What changes the cost of a draft (`Draft.cost`): a bonus is subtracted, a cost is added. All were set by hand.
@@ -72,11 +74,11 @@ _WRONG_EVENT_COST = 1.0
 _RETURN_BONUS = 1.0
 """Bonus for an edit of a line with `return`, if the first difference is in what is returned."""
 _RETURNED_NAME_BONUS = 0.5
-"""Bonus, in the same case, for an edit of another line that mentions a returned variable."""
+"""Bonus, in the same case, for an edit of another line that mentions a returned variable by its whole name."""
 _LOOP_CONTROL_BONUS = 0.9
-"""Bonus for an edit of a condition or loop, if whole rounds are missing or too many."""
+"""Bonus for an edit of a condition or loop, or a new one, if whole rounds are missing or too many."""
 _FIELD_WORD_BONUS = 0.5
-"""Bonus for an edit of a line that mentions a word of `Focus.field_words`."""
+"""Bonus for an edit of a line with a word of `Focus.field_words`: a whole name, or what stands between two `_`."""
 _COST_PER_SAME_INSERTION = 0.12
 """Cost of each cheaper draft of the same kind that inserts the same lines elsewhere."""
 _COST_PER_EDIT_OF_LINE = 0.05
@@ -116,6 +118,8 @@ class SmallEdit:
     """The lines that the learner is shown as added, imports first; empty if lines only go."""
     side: Side = ""
     """For something inserted or moved: on which side of the line it belongs. Otherwise empty."""
+    imports: tuple[str, ...] = ()
+    """The import statements that the program got above the definition, because the edit borrows what they import."""
 
     @property
     def where(self) -> str:
@@ -169,9 +173,9 @@ def small_edits(
         if dump in dumps_seen or early_reads(node) - early_reads_before[definition]:
             continue
         dumps_seen.add(dump)
-        borrowed = names_in(node) - definition.names_read - names_of_program
-        needed = [imports[name] for name in sorted(borrowed & imports.keys())]
-        yield _small_edit(draft, definition.program_lines, lines, needed)
+        borrowed = (names_in(node) - definition.names_read - names_of_program) & imports.keys()
+        needed = [imports[name] for name in sorted(borrowed - _names_bound_in(node))] if borrowed else []
+        yield _small_edit(draft, definition, lines, needed)
 
 
 class _PricedDraft(NamedTuple):
@@ -209,9 +213,9 @@ def _likeliest_first(
 
 
 def _with_truest_kind(drafts: Sequence[_PricedDraft]) -> list[_PricedDraft]:
-    """Return the drafts, where one of a vague kind has the kind of an equal draft that says more.
+    """Return the drafts, where one of a vague kind has the kind of another that says more and changes the same lines.
 
-    Of equal drafts only the cheapest is tried, and its kind need not be the one that says most.
+    Of drafts with the same result only the cheapest is tried, and its kind need not be the one that says most.
     """
     truer: dict[tuple[object, ...], Kind] = {}
     for _, draft, definition in drafts:
@@ -225,7 +229,7 @@ def _with_truest_kind(drafts: Sequence[_PricedDraft]) -> list[_PricedDraft]:
 
 
 def _change(draft: Draft, definition: DefinitionText) -> tuple[object, ...]:
-    """Return what two drafts have in common if they make the same program."""
+    """Return what two drafts have in common if they put the same text in the place of the same lines."""
     return definition, draft.start, draft.end, tuple(draft.new_lines)
 
 
@@ -249,17 +253,21 @@ def _cost_with_focus(draft: Draft, definition: DefinitionText, focus: Focus) -> 
     """Return the cost of a draft, changed by what the runs tell about where the mistake is."""
     cost = draft.cost
     if focus.lines:
-        lines_away = min(abs(draft.line - line) for line in focus.lines)
+        # What comes after a block is far from the line that opens it.
+        edited_line = draft.start if draft.side == "end" else draft.line
+        lines_away = min(abs(edited_line - line) for line in focus.lines)
         cost += _COST_PER_LINE_AWAY * min(_MAX_LINES_AWAY, lines_away)
     cost = _cost_with_events(cost, draft, focus)
     line = definition.program_lines[draft.line - 1]
-    text = line + draft.changed_code
+    names = {*_NAME.findall(line), *_NAME.findall(draft.changed_code)}
     if focus.returned_differs_first:
-        mentions_returned = any(name in text for name in definition.names_returned)
-        cost -= _RETURN_BONUS if "return" in text else _RETURNED_NAME_BONUS * mentions_returned
+        mentions_returned = not names.isdisjoint(definition.names_returned)
+        cost -= _RETURN_BONUS if "return" in names else _RETURNED_NAME_BONUS * mentions_returned
     if focus.missing_events >= _ROUND_EVENTS or focus.extra_events >= _ROUND_EVENTS:
-        cost -= _LOOP_CONTROL_BONUS * line.lstrip().startswith(("if ", "elif ", "while ", "for "))
-    return cost - _FIELD_WORD_BONUS * any(word in text for word in focus.field_words)
+        code = draft.changed_code if KINDS[draft.kind].inserts_line else line
+        cost -= _LOOP_CONTROL_BONUS * code.lstrip().startswith(("if ", "elif ", "while ", "for "))
+    parts = {part for name in names for part in (name.strip("_"), *name.split("_"))}
+    return cost - _FIELD_WORD_BONUS * (not parts.isdisjoint(focus.field_words))
 
 
 def _cost_with_events(cost: float, draft: Draft, focus: Focus) -> float:
@@ -270,17 +278,21 @@ def _cost_with_events(cost: float, draft: Draft, focus: Focus) -> float:
         draft: the draft.
         focus: which kinds of events are missing or extra.
     """
-    code, kind = draft.changed_code, KINDS[draft.kind]
-    events = {event for event, texts in _CODE_OF_EVENTS.items() if any(text in code for text in texts)}
+    kind = KINDS[draft.kind]
+    code, may_add, may_remove = draft.changed_code, kind.may_add_events, kind.may_remove_events
+    if kind.effect == "guards":  # what comes under an `if` may run less often, under a `for` more often
+        may_add, may_remove = code.startswith("for "), code.startswith("if ")
+        code = "\n".join(draft.new_lines)
+    events = {event for event, pattern in _CODE_OF_EVENTS.items() if pattern.search(code)}
     touches_missing = bool(events & focus.missing_events)
     touches_extra = bool(events & focus.extra_events)
-    if kind.may_add_events and touches_missing:
+    if may_add and touches_missing:
         cost -= _RIGHT_EVENT_BONUS
-    if kind.may_remove_events and touches_extra:
+    if may_remove and touches_extra:
         cost -= _RIGHT_EVENT_BONUS
-    if kind.may_remove_events and not kind.may_add_events and touches_missing:
+    if may_remove and not may_add and touches_missing:
         cost += _WRONG_EVENT_COST
-    if kind.may_add_events and not kind.may_remove_events and touches_extra:
+    if may_add and not may_remove and touches_extra:
         cost += _WRONG_EVENT_COST
     return cost
 
@@ -294,16 +306,34 @@ def _parse_definition(lines: Sequence[str]) -> Definition | None:
     return body[0] if len(body) == 1 and isinstance(body[0], ast.FunctionDef | ast.ClassDef) else None
 
 
-def _small_edit(draft: Draft, before: list[str], after: list[str], imports: Sequence[str]) -> SmallEdit:
+def _names_bound_in(node: Definition) -> set[str]:
+    """Return the names of all parameters and variables that are set in a definition."""
+    parameters = (inner.arg for inner in ast.walk(node) if isinstance(inner, ast.arg))
+    return {*parameters, *assignments_of_names(node)}
+
+
+def _small_edit(
+    draft: Draft, definition: DefinitionText, after: Sequence[str], imports: Sequence[str]
+) -> SmallEdit:
     """Return the draft as an edit of the whole program, with the imports that it needs.
 
     Args:
-        draft: says which lines of `before` are replaced, and by what.
-        before: lines of the program without the edit.
+        draft: says which lines of the program are replaced, and by what.
+        definition: the definition that it edits.
         after: lines of the program with the edit made.
         imports: import statements to add.
     """
+    before = definition.program_lines
     shown = draft.shown_lines or ShownLines(before[draft.start : draft.end], draft.new_lines)
-    # Imports go last, so that lines keep their numbers; they run before the driver calls anything.
-    program = "\n".join([*after, *imports])
-    return SmallEdit(draft.line, draft.kind, program, tuple(shown.old), (*imports, *shown.new), draft.side)
+    # Imports go above the definition, because its decorators and default values are read when it is defined.
+    above = definition.first_line - 1
+    program = "\n".join([*after[:above], *imports, *after[above:]])
+    return SmallEdit(
+        draft.line,
+        draft.kind,
+        program,
+        tuple(shown.old),
+        (*imports, *shown.new),
+        draft.side,
+        imports=tuple(imports),
+    )

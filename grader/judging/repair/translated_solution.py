@@ -27,6 +27,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from grader.judging.repair.definition_text import DefinitionText, Statement
+from grader.judging.repair.differing_pairs import is_same
 from grader.judging.variable_roles import Candidates, candidates_by_variable, word_likeness
 from grader.judging.variables import rename_variables, variables_in
 from grader.submission.syntax import is_compound
@@ -60,12 +61,19 @@ class TranslatedStatement:
     counterpart: Statement | None = None
     """The learner's statement for the same step; None if there is none."""
     likeness: float = 0.0
-    """Likeness of the first lines of both, from 0 to 1 (the same words); 0 without a counterpart."""
+    """Likeness of the first lines of both, from 0 to 1 (the same words, in any order); 0 without a counterpart."""
 
     @property
     def is_short(self) -> bool:
         """True if the statement is a small enough piece of the solution to be inserted."""
         return self.original.last_line - self.original.first_line + 1 <= _MAX_LINES
+
+    @cached_property
+    def has_same_first_line(self) -> bool:
+        """True if the counterpart has the likeliest version's first line; keyword arguments in any order."""
+        if self.counterpart is None:
+            return False
+        return is_same(_without_body(self.versions[0]), _without_body(self.counterpart.node))
 
 
 class Neighbours(NamedTuple):
@@ -186,13 +194,17 @@ def header_text(node: ast.stmt) -> str:
 
     For a compound statement this is the part before its body, without decorators.
     """
+    lines = ast.unparse(_without_body(node)).split("\n")  # so that a long body need not be unparsed
+    return next((line for line in lines if not line.startswith("@")), "")
+
+
+def _without_body(node: ast.stmt) -> ast.stmt:
+    """Return a compound statement with an empty body and no other branches; a simple statement as it is."""
     if not is_compound(node):
-        return ast.unparse(node).split("\n")[0]
-    # A copy with an empty body, so that a long body need not be unparsed.
+        return node
     bodies = {"body": [ast.Pass()], "orelse": [], "finalbody": [], "handlers": []}
     fields = {name: bodies.get(name, value) for name, value in ast.iter_fields(node)}
-    lines = ast.unparse(ast.copy_location(type(node)(**fields), node)).split("\n")
-    return next((line for line in lines if not line.startswith("@")), "")
+    return ast.copy_location(type(node)(**fields), node)
 
 
 def _is_distinctive(node: ast.expr) -> bool:

@@ -220,6 +220,19 @@ _VALUES = (
         "처리하고, 개수를 세는 줄이 실행되는지 보세요.",
     ),
     Advice(
+        "entry-not-kept",
+        r"KeyError: '(?P<name>\w+)'",
+        '`"{name}"`{name:을/를} 적어 두지 않은 것이 섞여 있어요. 적는 줄을 건너뛴 것이 있는지 보세요. 매개변수마다 '
+        "적었다면, 그때 `.grad`가 `None`이던 매개변수예요. 적어 둔 것만 읽게 하세요.",
+        line=r"\]\s*\[\s*[\"']{name}[\"']\s*\]",
+    ),
+    Advice(
+        "parameter-not-kept",
+        r"KeyError: (?:Parameter containing|tensor\()",
+        "이 매개변수로 적어 둔 것이 없어요. 적는 줄을 건너뛴 매개변수(그때 `.grad`가 `None`이던 것)가 있는지 보고, "
+        "적어 둔 것만 읽게 하세요.",
+    ),
+    Advice(
         "missing-key",
         r"KeyError: '(?P<name>\w+)'",
         '딕셔너리에 `"{name}"` 키가 없어요. 철자를 확인하고, `.keys()`를 출력해 어떤 키가 있는지 보세요.',

@@ -52,6 +52,13 @@ _GRAPH = (
         "그래프가 달린 텐서는 `deepcopy`할 수 없어요. `.detach().clone()`으로 값만 복사하세요.",
     ),
     Advice(
+        "requires-grad-again",
+        r"RuntimeError: you can only change requires_grad flags of leaf variables",
+        "이 줄은 지우세요. 계산해서 얻은 텐서는 이미 그래프에 이어져 있어서, `requires_grad`를 켜지 않아도 "
+        "`backward()`가 매개변수까지 거슬러 가요.",
+        line=r"\.requires_grad\s*=\s*True",
+    ),
+    Advice(
         "requires-grad-of-a-result",
         r"RuntimeError: you can only change requires_grad flags of leaf variables",
         "계산해서 얻은 텐서의 `requires_grad`는 바꿀 수 없어요. 그래프에서 떼려면 `.detach()`를 쓰세요.",

@@ -77,7 +77,7 @@ _HOOK_DICT_NAMES = (
 """Names of torch's dicts of the hooks that every module or optimizer calls."""
 
 _COPIER_DICTS = (("copy", "_copy_dispatch"), ("copy", "_deepcopy_dispatch"), ("copyreg", "dispatch_table"))
-"""Pairs of a module and the name of its dict of the functions that copy objects of a class."""
+"""Pairs of a module and the name of its dict of the functions that copy or pickle objects of a class."""
 
 _HEAP_TYPE = 1 << 9
 """Py_TPFLAGS_HEAPTYPE, a flag of all classes made by a `class` statement and of some made in C. Attributes of a class
@@ -204,6 +204,10 @@ class Originals:
             "라이브러리의 함수와 클래스는 그대로 두고 쓰세요."
         )
 
+    def _is_remembered(self, value: Any) -> bool:
+        """Return True if a value is one of the modules and classes whose attributes are remembered."""
+        return any(value is one.owner for one in self._original_attributes)
+
     def _restore_once(self) -> list[str]:
         """Restore what is found changed, and return its names."""
         # First, because a module's class decides what all that follows reads of it.
@@ -224,10 +228,13 @@ class Originals:
                 changed.append(name)
                 hooks.clear()
         for name, changeable, items in self._copiers:
-            if not _holds_same_objects(changeable, items):
+            if any(changeable.get(key) is not value for key, value in items.items()):
                 changed.append(name)
-                changeable.clear()
                 changeable.update(items)
+            # A library that is imported now may add an item for a class of its own; nobody may for one of torch.
+            for key in [key for key in changeable if key not in items and self._is_remembered(key)]:
+                changed.append(name)
+                del changeable[key]
         return [
             *changed,
             *self._dispatch_state.restore(),

@@ -1,13 +1,14 @@
 """Which small edits are tried, and which of them early: kinds of slips that no list of mistakes has."""
 
 import ast
+from dataclasses import replace
 
 import pytest
 
-from grader.judging.repair.definition_text import Block, Statement
-from grader.judging.repair.edit_drafts import KINDS
+from grader.judging.repair.definition_text import Block, DefinitionText, Statement
+from grader.judging.repair.edit_drafts import KINDS, Draft, Side
 from grader.judging.repair.edit_kinds import kind_of_rewrite
-from grader.judging.repair.small_edits import Focus, SmallEdit, small_edits
+from grader.judging.repair.small_edits import Focus, SmallEdit, _cost_with_focus, small_edits
 from grader.judging.repair.top_level_names import import_statements
 
 EARLY = 40
@@ -71,12 +72,32 @@ def test_an_import_comes_along_with_what_needs_it() -> None:
     assert imports == {"np": "import numpy as np", "sqrt": "from math import sqrt"}
     edits = tried("def f(values):\n    return sum(values)\n", solution, imports=imports)
     edit = edits[position(edits, "return sqrt(sum(values))")]
-    assert edit.program.endswith("from math import sqrt")
+    assert edit.program == "from math import sqrt\ndef f(values):\n    return sqrt(sum(values))\n"
     assert edit.new == ("from math import sqrt", "    return sqrt(sum(values))")
     there = tried(
         "from math import sqrt\ndef f(values):\n    return sum(values)\n", solution, imports=imports
     )
     assert all(edit.program.count("from math import sqrt") == 1 for edit in there)
+
+
+def test_a_borrowed_decorator_finds_its_import() -> None:
+    """It was imported below the definition, so that no such program could be loaded."""
+    solution = "@lru_cache\ndef f(n=pi):\n    return n\n"
+    imports = import_statements("from functools import lru_cache\nfrom math import pi\n" + solution)
+    source = "from __future__ import annotations\n\ndef f(n=3):\n    return n\n"
+    edit = next(e for e in tried(source, solution, imports=imports) if "    return n" not in e.new[-1:])
+    assert edit.new == ("from functools import lru_cache", "@lru_cache")
+    names: dict[str, object] = {}
+    exec(edit.program, names)
+    assert hasattr(names["f"], "cache_info")
+
+
+def test_no_import_comes_along_for_a_name_of_the_learners() -> None:
+    solution = "def f(values):\n    return sqrt(sum(values))\n"
+    imports = import_statements("from math import sqrt\n" + solution)
+    for own in ("def f(values, sqrt):\n", "def f(values):\n    sqrt = get()\n"):
+        edits = tried(own + "    return sum(values)\n", solution, imports=imports)
+        assert "import" not in edits[position(edits, "return sqrt(sum(values))")].program
 
 
 WINDOWS = """def f(update, batches, size):
@@ -236,6 +257,79 @@ def test_rounds_that_are_missing_are_looked_for_in_conditions() -> None:
     assert position(tried(source, WINDOWS, focus=missing), line) < position(tried(source, WINDOWS), line)
 
 
+LOOP = """def f(opt, xs, n):
+    count = xs[0]
+    for x in xs:
+        x.sum()
+        opt.step()
+    return n
+"""
+
+
+def gain(draft: Draft, **focus: object) -> float:
+    """By how much what the runs tell makes an edit of `LOOP` likelier."""
+    told = replace(Focus(), **focus)  # type: ignore[arg-type]
+    return round(draft.cost - _cost_with_focus(draft, DefinitionText(LOOP, "f"), told), 6)
+
+
+def inserted(code: str, line: int = 3, side: Side = "before") -> Draft:
+    start = line - 1 if side == "before" else 5
+    return Draft(2.0, "missing", start, start, code.split("\n"), line, side, changed_code=code)
+
+
+ROUNDS = frozenset({"forward", "step"})
+STEPS = frozenset({"step"})
+
+
+def test_what_is_inserted_makes_rounds_and_not_the_line_below_it() -> None:
+    """Each line above a `for` had the bonus of edits of the loop, and an inserted `if` had none."""
+    assert gain(inserted("check(xs)"), missing_events=ROUNDS) == 0
+    assert gain(inserted("if n:\n    check(n)"), missing_events=ROUNDS) > 0
+    rewritten = Draft(2.0, "expression", 2, 3, ["    for x in xs[1:]:"], 3)
+    assert gain(rewritten, missing_events=ROUNDS) > 0
+
+
+def test_a_guard_changes_how_often_the_lines_under_it_run() -> None:
+    for header, missing, extra in (("if n:", False, True), ("for _ in xs:", True, False)):
+        lines = [f"        {header}", "            opt.step()"]
+        guard = Draft(2.0, "guard", 4, 5, lines, 5, "before", changed_code=header)
+        assert (gain(guard, missing_events=STEPS) > 0) == missing
+        assert (gain(guard, extra_events=STEPS) > 0) == extra
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("self.scheduler.step()", "scheduler"),
+        ("lr_sched.step(loss)", "scheduler"),
+        ("self.opt.step()", "step"),
+        ("opts[0].step()", "step"),
+        ("scaler.step(opt)", "step"),
+    ],
+)
+def test_a_step_of_the_scheduler_is_none_of_the_optimizer(code: str, kind: str) -> None:
+    for event in ("scheduler", "step"):
+        assert (gain(inserted(code), missing_events=frozenset({event})) > 0) == (event == kind)
+
+
+def test_a_variable_is_mentioned_by_its_name() -> None:
+    """`return n` gave the bonus to every line with that letter, and `returned = 1` to one without a `return`."""
+    line = Draft(2.0, "value", 1, 2, ["    count = xs[1]"], 2)
+    assert gain(line, returned_differs_first=True) == 0
+    assert gain(inserted("n = 1"), returned_differs_first=True) > 0
+    returned = Draft(2.0, "value", 5, 6, ["    return n + 1"], 6)
+    assert gain(returned, returned_differs_first=True) > gain(inserted("n = 1"), returned_differs_first=True)
+    assert gain(inserted("opt.zero_grad()"), field_words=frozenset({"grad"})) > 0
+    in_place = inserted("p.requires_grad_(True)")
+    assert gain(in_place, field_words=frozenset({"requires_grad"})) > 0
+    assert gain(inserted("gradual = 1"), field_words=frozenset({"grad"})) == 0
+
+
+def test_what_comes_after_a_block_is_measured_from_its_end() -> None:
+    after = inserted("check(xs)", side="end")
+    assert gain(after, lines=frozenset({5})) > gain(after, lines=frozenset({3}))
+
+
 def test_a_branch_that_stays_alone_is_shown_with_what_goes() -> None:
     source = "def f(x):\n    if x > 1:\n        y = x\n    else:\n        y = 1\n    return y\n"
     edits = [edit for edit in tried(source, source) if edit.kind == "no-condition" and edit.line == 2]
@@ -364,9 +458,43 @@ def test_another_divisor_of_the_solution_is_told_as_such() -> None:
     assert kind_of(source, solution, "loss = loss_fn(out, yb) / len(xb)") == "divisor"
 
 
+def test_another_dividend_of_the_solution_is_not_called_another_divisor() -> None:
+    solution = "def f(total, count, n):\n    return count / n\n"
+    source = solution.replace("count / n", "(total - 2) / n")
+    assert kind_of(source, solution, "return count / n") == "returned"
+
+
+ANNOTATED = """class f:
+    name: str | None = None
+
+    def step(self, size: int | None, rate=0.05) -> float | None:
+        return size * rate
+"""
+
+
+def test_annotations_are_not_edited() -> None:
+    source = ANNOTATED.replace("int | None", "int").replace("str | None", "list | None")
+    edits = tried(source.replace("float | None", "str"), ANNOTATED)
+    written = [edit.program for edit in edits if "def step(" in edit.program]
+    assert all("(self, size: int, " in program and " -> str:" in program for program in written)
+    assert not [edit for edit in edits if edit.new == ("    name: list = None",)]
+
+
+@pytest.mark.parametrize("returns", ["", " -> float"])
+def test_defaults_are_compared_whatever_is_annotated(returns: str) -> None:
+    source = ANNOTATED.replace(" -> float | None", returns).replace("rate=0.05", "rate=-0.5")
+    edits = tried(source, ANNOTATED)
+    assert edits[position(edits, f"def step(self, size: int | None, rate=0.05){returns}:")].kind != "wrapped"
+
+
 def test_of_equal_edits_the_kind_that_says_more_is_told() -> None:
     solution = "def f(update, xs, n):\n    update(xs[0:n + 1])\n"
     assert kind_of(solution.replace("n + 1", "n"), solution, "update(xs[0:n + 1])") == "off-by-one"
+
+
+def test_what_is_different_in_a_condition_is_told_where_it_is_known() -> None:
+    solution = "def f(go, n, k):\n    if (n + 1) % k == 0:\n        go()\n"
+    assert kind_of(solution.replace("(n + 1)", "n"), solution, "if (n + 1) % k == 0:") == "off-by-one"
 
 
 def test_keyword_arguments_are_compared_by_name() -> None:

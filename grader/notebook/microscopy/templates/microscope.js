@@ -343,10 +343,10 @@
   }
 
   function number(value, off) {
-    const element = make("span", "hsm-num", (off ? "≠ " : "") + told(value));
+    const element = make("span", "hsm-num", (off ? "✗ " : "") + told(value)); // `≠ 2.4` reads as "not 2.4"
     if (value === null) element.classList.add("hsm-none");
     if (off) element.classList.add("hsm-off");
-    element.title = value === null ? "None" : String(value);
+    element.title = (off ? "다른 쪽과 달라요: " : "") + (value === null ? "None" : String(value));
     return element;
   }
   const percent = (value, size) => 50 + 50 * Math.max(-1, Math.min(1, value / size));
