@@ -1,7 +1,7 @@
 """What was observed of a script's run: events in their order, and the things they are about.
 
 Rules read this, and some of them the script's text beside it (`rules/_reading.py`). Events about
-states, files and flags are in `states.py`.
+states, files and flags are in `states.py`, those about random numbers in `random_events.py`.
 
 Events and things are numbered from 0 in the order in which they were first seen; an event's `serial` is its place in
 `Facts.events`. Tensors kept in facts are small (hashes, sketches, scalars) and detached.
@@ -416,26 +416,6 @@ class LoaderEnded(Event):
     loader: int
     pass_: int
     batches: int
-
-
-@dataclass(kw_only=True, slots=True)
-class Seeded(Event):
-    """A global generator was seeded."""
-
-    package: str
-    seed: int | None
-    callers: tuple[Place, ...] = ()
-    """The learner's lines that led to it, innermost first."""
-
-
-@dataclass(kw_only=True, slots=True)
-class Drawn(Event):
-    """Random numbers were drawn from a generator of the script's own; only the first ones of a line are kept."""
-
-    rows: "Tensor | None"
-    """A hash of each row."""
-    callers: tuple[Place, ...] = ()
-    """The learner's lines that led to it, innermost first."""
 
 
 @dataclass(kw_only=True, slots=True)

@@ -8,10 +8,11 @@ from torch import Tensor
 
 from grader.scripts.batch_hashes import is_continuous, plain_and_sorted_hashes, row_hashes, values_hash
 from grader.scripts.batch_parts import binary_targets, first_tensor, labels
-from grader.scripts.facts import BatchLoaded, Drawn, LoaderBegan, LoaderEnded, Seeded
+from grader.scripts.facts import BatchLoaded, LoaderBegan, LoaderEnded
 from grader.scripts.numbering import Numbering
 from grader.scripts.patches import Original
 from grader.scripts.places import Place, callers, own_frames, own_place, place_of
+from grader.scripts.random_events import Drawn, Seeded
 from grader.scripts.things import LoaderFacts
 from grader.scripts.watch import Watch
 

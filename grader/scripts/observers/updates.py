@@ -1,10 +1,7 @@
 """Observe what makes an update: backward, clearing, clipping, scaling, steps and schedulers."""
 
-import warnings
 import weakref
 from collections import Counter
-from itertools import chain
-from types import GeneratorType
 from typing import Any
 
 import torch
@@ -29,6 +26,7 @@ from grader.scripts.facts import (
 )
 from grader.scripts.observers.copies import CopyObserver
 from grader.scripts.observers.functions import FunctionObserver
+from grader.scripts.observers.iterators import spent_groups
 from grader.scripts.observers.rounding import RoundingObserver
 from grader.scripts.observers.schedulers import rates
 from grader.scripts.patches import Original
@@ -267,7 +265,7 @@ class UpdateObserver:
             self._watch.stage_began(args[0])
             return done
         self._building.add(id(args[0]))
-        spent = _spent_groups(args[1] if len(args) > 1 else kwargs.get("params"))
+        spent = spent_groups(args[1] if len(args) > 1 else kwargs.get("params"))
         try:
             done = original(*args, **kwargs)
         finally:
@@ -474,26 +472,6 @@ class UpdateObserver:
             kind = str(region.fast_dtype).removeprefix("torch.")
             self._watch.add(AutocastEntered(dtype=kind, enabled=bool(region._enabled)))
         return done
-
-
-def _spent_groups(given: Any) -> tuple[int, ...]:
-    if not isinstance(given, list | tuple):
-        return ()
-    groups = [(i, one.get("params")) for i, one in enumerate(given) if isinstance(one, dict)]
-    return tuple(i for i, one in groups if _is_spent(one))
-
-
-def _is_spent(thing: Any) -> bool:
-    """Return True if an iterator has nothing left, without taking anything from it."""
-    if isinstance(thing, GeneratorType):
-        return thing.gi_frame is None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        if isinstance(thing, filter | map):
-            return any(_is_spent(one) for one in thing.__reduce__()[1][1:])
-        if isinstance(thing, chain):
-            return len(thing.__reduce__()) == 2  # what is left would come third
-    return False
 
 
 def _closure(args: Arguments, kwargs: Keywords) -> bool:

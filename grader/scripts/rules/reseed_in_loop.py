@@ -7,15 +7,14 @@ from itertools import pairwise, takewhile
 from grader.scripts.facts import (
     BackwardRan,
     BatchLoaded,
-    Drawn,
     Facts,
     ForwardRan,
     LoaderBegan,
     OptimizerBuilt,
-    Seeded,
 )
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
+from grader.scripts.random_events import Drawn, Seeded
 from grader.scripts.rules import _reading
 from grader.scripts.rules._orders import same_orders
 from grader.scripts.source import in_loop
