@@ -10,6 +10,7 @@ from tests.xray.fifty_cases import FIFTY_CASES
 from tests.xray.further_cases import FURTHER_CASES
 from tests.xray.november_cases import NOVEMBER_CASES
 from tests.xray.running import watched
+from tests.xray.shape_cases import SHAPE_CASES
 from tests.xray.stranger_cases import STRANGER_CASES
 from tests.xray.unseen_cases import UNSEEN_CASES
 from tests.xray.update_cases import UPDATE_CASES
@@ -862,6 +863,7 @@ for _ in range(8):
     *FURTHER_CASES,
     *STRANGER_CASES,
     *BY_HAND_CASES,
+    *SHAPE_CASES,
 ]
 
 

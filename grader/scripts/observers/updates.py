@@ -31,13 +31,12 @@ from grader.scripts.observers.rounding import RoundingObserver
 from grader.scripts.observers.schedulers import rates
 from grader.scripts.observers.written_losses import WrittenLossObserver
 from grader.scripts.patches import Original
-from grader.scripts.places import Place, own_frames, own_place, place_of
+from grader.scripts.places import Place, callers, own_place
 from grader.scripts.spent import spent_groups
 from grader.scripts.watch import Watch, autocast_type
 
 Arguments = tuple[Any, ...]
 Keywords = dict[str, Any]
-_MOST_CALLERS = 5
 _LOOKED_AT = 4
 _MOST_KEPT = 64
 _LOOKS = (7, 15, 31, 63)
@@ -64,8 +63,12 @@ class UpdateObserver:
         self._idle: dict[int, tuple[int, Tensor]] = {}
         """By parameter that no stepping optimizer holds: the update of its last gradient, and its entries then."""
         self._building: set[int] = set()
+        self._rates: dict[int, tuple[float, ...]] = {}
+        """By optimizer: its rates at its first step."""
         self._grads: dict[int, tuple[int, int]] = {}
         self._by_hand: dict[int, Tensor] = {}
+        self._same_at_forward = False
+        """A forward began since the last backward, and none of these had changed then."""
         self._stepped = False
         """Some optimizer made a step; until then parameters may be updated by hand."""
         self._wrapped: tuple[weakref.ref[Tensor], Place | None, int] | None = None
@@ -73,6 +76,7 @@ class UpdateObserver:
             id(tensor): (weakref.ref(tensor), graph.version(tensor)) for tensor in graph.tensors_with_graphs()
         }
         """Tensors with graphs that were there when the watch began, with their versions."""
+        watch.forward_began = self._forward_began
         watch.at_end.append(lambda: self._look_for_kept_graphs(ended=True))
 
     # ---- backward ----------------------------------------------------------------------------
@@ -129,7 +133,7 @@ class UpdateObserver:
                 spread=graph.spread_difference(roots[0]) if roots else None,
                 flat_terms=graph.flat_terms(roots[0]) if roots else 0,
                 summed=graph.summed_shape(roots[0]) if roots else (),
-                callers=_callers(),
+                callers=callers(),
                 retain=bool(kwargs.get("retain_graph")),
                 forward=None if watch.last_forward is None else watch.last_forward.serial,
                 in_step=bool(watch.in_steps),
@@ -234,15 +238,21 @@ class UpdateObserver:
             return False
         return not torch.equal(tensor.detach().reshape(-1)[:8], self._by_hand[number])
 
+    def _forward_began(self) -> None:
+        if self._by_hand and not self._stepped:
+            with self._watch.working():
+                self._same_at_forward = not any(map(self._differs, self._by_hand))
+
     def _changed_by_hand(self) -> list[int]:
         """Notice parameters that no optimizer holds and that changed since the last backward, and return them."""
         watch = self._watch
         changed = [number for number in self._by_hand if self._differs(number)]
         self._own.backward_begins(changed, list(self._by_hand))
         self._by_hand = {}
+        within, self._same_at_forward = self._same_at_forward, False
         if not changed or self._stepped:
             return []
-        watch.add(UpdatedByHand())
+        watch.add(UpdatedByHand(within=within))
         watch.update_ended()
         return changed
 
@@ -385,9 +395,11 @@ class UpdateObserver:
                 window=read.window,
                 rates=rates(optimizer),
                 graphs_alive=len({backward for backward, _ in self._tokens}),
-                callers=_callers(),
+                callers=callers(),
             )
         )
+        if self._rates.setdefault(number, event.rates) != event.rates:
+            watch.hook_steps()  # to know where they come to
         if not closure:
             self._rounding.step_begins(optimizer, event)
 
@@ -477,11 +489,6 @@ class UpdateObserver:
             kind = str(region.fast_dtype).removeprefix("torch.")
             self._watch.add(AutocastEntered(dtype=kind, enabled=bool(region._enabled)))
         return done
-
-
-def _callers() -> tuple[Place, ...]:
-    """Return the learner's lines that led to the running one, innermost first, without it."""
-    return tuple(place_of(one.f_code, one.f_lineno) for one in own_frames()[1:_MOST_CALLERS])
 
 
 def _closure(args: Arguments, kwargs: Keywords) -> bool:
