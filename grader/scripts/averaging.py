@@ -7,6 +7,7 @@ from grader.scripts.places import Place
 from grader.scripts.source import tree
 
 _STEPPING = ("step",)
+_AVERAGES = ("ema", "average", "avg", "swa", "shadow", "teacher", "smooth", "polyak")
 _HOOKS = ("register_step_pre_hook", "register_optimizer_step_pre_hook")
 _NO_OPTIMIZER = ("sched", "lr", "env", "warmup", "pbar", "bar", "profiler", "prof")
 
@@ -17,7 +18,7 @@ def _is_average(node: ast.AST) -> bool:
         parts = (node.left, node.right)
         return all(map(_is_product, parts)) and (any(map(_is_rest, parts)) or _sum_to_one(parts))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        if node.func.attr in ("lerp_", "lerp"):
+        if node.func.attr in ("lerp_", "lerp", "_foreach_lerp_", "_foreach_lerp"):
             return True
         inner = node.func.value
         multiplied = (
@@ -62,9 +63,29 @@ def averaging_assignments(file: str) -> list[Place]:
     for node in ast.walk(whole) if whole is not None else ():
         if not isinstance(node, ast.Assign) or not any(map(_is_average, ast.walk(node.value))):
             continue
-        if not isinstance(node.targets[0], ast.Name) or _reads(node.value, node.targets[0].id):
+        target = node.targets[0]
+        if not isinstance(target, ast.Name) or _reads(node.value, target.id) or _goes_back(whole, node):
             found.append(Place(file, node.lineno))
     return found
+
+
+def _goes_back(whole: ast.AST | None, average: ast.Assign) -> bool:
+    """Return True if what an average is called is put back into an attribute that it was made of.
+
+    As in `moved = d * self.mean + (1 - d) * new`, `self.mean = torch.where(seen, moved, self.mean)`.
+    """
+    name = average.targets[0]
+    made_of = {ast.unparse(one) for one in ast.walk(average.value) if isinstance(one, ast.Attribute)}
+    return isinstance(name, ast.Name) and any(
+        isinstance(one, ast.Assign)
+        and one.lineno > average.lineno
+        and isinstance(one.targets[0], ast.Attribute)
+        and ast.unparse(one.targets[0]) in made_of
+        and _reads(one.value, name.id)
+        for function in (ast.walk(whole) if whole is not None else ())
+        if isinstance(function, ast.FunctionDef) and average in ast.walk(function)
+        for one in ast.walk(function)
+    )
 
 
 def _reads(value: ast.expr, name: str) -> bool:
@@ -160,6 +181,19 @@ def called_averagings(file: str) -> list[Place]:
         Place(file, node.lineno)
         for node in ast.walk(whole)
         if isinstance(node, ast.Call) and _last_name(node.func) in names and node.args
+    ]
+
+
+def averaging_lines(file: str) -> list[Place]:
+    """Return the lines that call an averaging function, also without arguments: `ema.update()`."""
+    whole = tree(file)
+    names = set() if whole is None else _averaging_methods(whole)
+    return [
+        Place(file, node.lineno)
+        for node in (ast.walk(whole) if whole is not None else ())
+        if isinstance(node, ast.Call)
+        and _last_name(node.func) in names
+        and (node.args or any(word in ast.unparse(node.func).lower() for word in _AVERAGES))
     ]
 
 

@@ -89,6 +89,8 @@ class ForwardRan(Event):
     drifted: bool | None = None
     """The first tensor argument is a part of a larger tensor that came before, and each time a little else: it has
     changed by less than half of itself since. None if it is no such part, or came for the first time."""
+    changed_by: Place | None = None
+    """Where the layer of torch was constructed that changed it."""
     input_lasts: bool = False
     """The changed tensor, or the one that it is a part of, was changed by a forward before."""
     mixed: tuple[Mixed, ...] = ()
@@ -167,6 +169,7 @@ class BackwardRan(Event):
     cut: int = 0  # tensors with graphs whose values were copied into that leaf
     forwards: tuple[int, ...] = ()  # serials of the outermost forwards whose outputs are in its graph
     divisor: float | None = None  # the number by which the root was divided last
+    factor: float | None = None  # the number by which it was multiplied last
     spread: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     """A difference that a broadcast made larger, right behind the root: shape of its prediction, and its own."""
     spread_entries: tuple[tuple[int, ...], tuple[int, ...]] | None = None  # not of squares
@@ -255,6 +258,8 @@ class GradientTaken(Event):
     """`torch.autograd.grad` was called."""
 
     create_graph: bool
+    parameters: frozenset[int] = frozenset()
+    """Known parameters whose gradients were asked for."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -278,6 +283,8 @@ class Clipped(Event):
     norm: "Tensor | None"
     updated: bool = False
     """Where no optimizer steps: its parameters had been changed by hand since the last backward."""
+    in_time: bool = False
+    """A step was running and had changed nothing yet, as in a hook before it."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -425,32 +432,6 @@ class NumberRead(Event):
     of_loss: bool
     loss: int | None = None
     """Serial of the loss whose value it is."""
-
-
-@dataclass(kw_only=True, slots=True)
-class CopyUpdated(Event):
-    """Between a step and the next backward a copy of a module was set to `kept` of itself and `taken` of its source."""
-
-    module: int
-    kept: float
-    taken: float
-
-
-@dataclass(kw_only=True, slots=True)
-class CopyUpdatedEarly(Event):
-    """While an optimizer stepped, a copy of a module was mixed with the weights that its source had before the step."""
-
-    optimizer: int
-    module: int
-
-
-@dataclass(kw_only=True, slots=True)
-class ModuleCopied(Event):
-    """`copy.deepcopy` copied a module."""
-
-    source: int
-    frozen: frozenset[int] = frozenset()
-    """Parameters of the copy that were frozen from its beginning."""
 
 
 _E = TypeVar("_E", bound=Event)

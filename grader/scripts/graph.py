@@ -193,6 +193,16 @@ def divisor(root: Tensor) -> float | None:
     return float(below) if isinstance(below, Tensor) and below.numel() == 1 else None
 
 
+def factor(root: Tensor) -> float | None:
+    """Return the number by which a tensor was multiplied last; None if its last operation is something else."""
+    node = root.grad_fn
+    if node is None or operation(node) != "Mul":
+        return None
+    sides = [getattr(node, name, None) for name in ("_saved_other", "_saved_self")]
+    flat = [one for one in sides if isinstance(one, Tensor) and one.numel() == 1 and not one.requires_grad]
+    return float(flat[0]) if flat else None
+
+
 def summed_shape(root: Tensor) -> tuple[int, ...]:
     """Return the shape of what a tensor is the sum of; empty if its last operation is something else."""
     node: Any = root.grad_fn

@@ -66,6 +66,7 @@ _SCHEDULERS = (
 _DRAWING = ("rand", "randn", "randint", "bernoulli", "normal")
 _KEEPING = (*_SCHEDULERS, "LambdaLR", "MultiplicativeLR", "CyclicLR")
 """Schedulers that may have methods of their own for their state."""
+_DROPPING = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")
 _HOOKS = ("forward_hook", "forward_pre_hook", "full_backward_hook", "full_backward_pre_hook")
 _SCALER = ("scale", "unscale_", "step", "update")
 
@@ -84,6 +85,7 @@ TABLE: tuple[tuple[str, str, str], ...] = (
     ("torch.nn:Module", "load_state_dict", "state_loaded"),
     ("torch.nn.utils", "clip_grad_norm_", "clipped"),
     ("torch.nn.utils", "clip_grad_value_", "clipped"),
+    ("torch.nn.utils", "clip_grads_with_norm_", "clipped"),
     ("torch.nn.utils.clip_grad", "clip_grad_norm_", "clipped"),
     ("torch.nn.utils.clip_grad", "clip_grad_value_", "clipped"),
     ("torch.amp.autocast_mode:autocast", "__enter__", "autocast_entered"),
@@ -94,6 +96,7 @@ TABLE: tuple[tuple[str, str, str], ...] = (
     *((f"torch.optim.lr_scheduler:{name}", "state_dict", "state_taken") for name in _KEEPING),
     *((f"torch.optim.lr_scheduler:{name}", "load_state_dict", "state_loaded") for name in _KEEPING),
     *(("torch.nn.functional", name, "loss_computed") for name in _LOSSES),
+    *(("torch.nn.functional", name, "dropped") for name in _DROPPING),
     ("torch.nn.functional", "kl_div", "divergence_computed"),
     ("torch.nn.functional", "scaled_dot_product_attention", "attended"),
     *(("torch", name, "drawn") for name in _DRAWING),

@@ -1,4 +1,4 @@
-"""Events about what is kept and set beside the loop: states, files, and flags of modules."""
+"""Events about what is kept and set beside the loop: states, files, flags of modules, and dropout in eval mode."""
 
 from dataclasses import dataclass
 
@@ -103,3 +103,14 @@ class UnreadAttribute(Event):
     """Of an optimizer: what its first group has."""
     steady: bool = True
     """The first group had the same at every step."""
+
+
+@dataclass(kw_only=True, slots=True)
+class DroppedInEval(Event):
+    """A model in eval mode dropped entries by a function of torch, such as `F.dropout`; the first ones of a line."""
+
+    forward: int
+    """Serial of the outermost forward."""
+    name: str
+    told: bool
+    """It was given `training`, and not by default."""

@@ -13,6 +13,7 @@ from tests.xray.running import watched
 from tests.xray.shape_cases import SHAPE_CASES
 from tests.xray.stranger_cases import STRANGER_CASES
 from tests.xray.unseen_cases import UNSEEN_CASES
+from tests.xray.unusual_cases import UNUSUAL_CASES
 from tests.xray.update_cases import UPDATE_CASES
 
 HEAD = """import torch
@@ -864,6 +865,7 @@ for _ in range(8):
     *STRANGER_CASES,
     *BY_HAND_CASES,
     *SHAPE_CASES,
+    *UNUSUAL_CASES,
 ]
 
 

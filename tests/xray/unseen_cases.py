@@ -507,11 +507,11 @@ for _ in range(16):  # one batch on purpose
     (
         "eval-mode-not-restored",
         """model.append(nn.Dropout(0.2))
-model.eval()
+model.eval()  # BUG
 with torch.no_grad():
     print(F.cross_entropy(model(x), y))
 for _ in range(8):
-    loss = F.cross_entropy(model(x), y)  # BUG
+    loss = F.cross_entropy(model(x), y)
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

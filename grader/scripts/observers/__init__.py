@@ -6,6 +6,7 @@ from typing import Any
 from grader.scripts.observers.attributes import AttributeObserver
 from grader.scripts.observers.copies import CopyObserver
 from grader.scripts.observers.data import DataObserver
+from grader.scripts.observers.dropping import DropObserver
 from grader.scripts.observers.files import FileObserver
 from grader.scripts.observers.flags import FlagObserver
 from grader.scripts.observers.hooks import HookObserver
@@ -24,11 +25,12 @@ def patches(watch: Watch) -> Patches:
     copies = CopyObserver(watch)
     shapes = ShapeObserver(watch)
     mixing = MixingObserver(watch)
-    models = ModelObserver(watch, copies, shapes, mixing)
+    dropping = DropObserver(watch)
+    models = ModelObserver(watch, copies, shapes, mixing, dropping)
     updates = UpdateObserver(watch, copies)
     late = FileObserver(watch), FlagObserver(watch), SchedulerObserver(watch), AttributeObserver(watch)
     others = DataObserver(watch), HookObserver(watch), ScalingObserver(watch)
-    observers = (models, shapes, mixing, updates, *others, *late)
+    observers = (models, dropping, shapes, mixing, updates, *others, *late)
     handlers: dict[str, Callable[..., Any]] = {}
     for _, _, name in TABLE:
         handlers[name] = next(getattr(one, name) for one in observers if hasattr(one, name))

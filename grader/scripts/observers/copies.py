@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.scripts.facts import CopyUpdated, CopyUpdatedEarly
+from grader.scripts.copy_events import CopyEvaluated, CopyUpdated, CopyUpdatedEarly
 from grader.scripts.places import own_place
 from grader.scripts.watch import Watch
 
@@ -46,9 +46,14 @@ class CopyObserver:
                 self._watch.facts.modules[number].copy_ran = own_place()
 
     def evaluates(self, module: nn.Module, number: int) -> None:
-        """Count an evaluation of a moved copy that still has the statistics of its beginning, unlike its source."""
+        """Note an evaluation of a copy; count those of a moved one with the statistics of its beginning."""
         first = self._statistics.get(number)
-        if first is None or module.training or not first.numel():
+        if first is None or module.training:
+            return
+        if (stood := self._before.get(number)) is not None:
+            moved = not torch.equal(_entries(module), stood)
+            self._watch.add(CopyEvaluated(module=number, moved=moved))
+        if not first.numel():
             return
         if torch.equal(_entries(module), self._first[number]):
             return  # the average has not begun: a teacher may run before its first update

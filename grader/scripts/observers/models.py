@@ -12,16 +12,18 @@ from torch import Tensor, nn
 from grader.scripts import graph
 from grader.scripts.batch_hashes import is_continuous, row_hashes
 from grader.scripts.batch_parts import first_tensor, is_readable, tokens
+from grader.scripts.copy_events import ModuleCopied
 from grader.scripts.facts import (
     Detached,
     ForwardRan,
     LossComputed,
     ModeSet,
-    ModuleCopied,
     NumberRead,
     PartWithoutGrad,
 )
 from grader.scripts.observers.copies import CopyObserver
+from grader.scripts.observers.dropping import DropObserver
+from grader.scripts.observers.loss_inputs import filled, row_sums
 from grader.scripts.observers.memory import InputMemory, PartMemory
 from grader.scripts.observers.mixing import MixingObserver
 from grader.scripts.observers.shapes import ShapeObserver
@@ -39,10 +41,8 @@ _MOST_TARGETS = 4096
 _MOST_CUTS = 4
 _LOOKED_AT = 4
 _MOST_CALLERS = 8
-_MOST_ENTRIES = 1 << 20
 _SEVERAL = 3
 """A tensor so many times as large as a batch holds a data set, not a buffer for one batch."""
-_NEARLY_ONE = 1e-2
 _DISTINCT = 3
 """Distinct entries of a row from which on equal rows are no chance."""
 
@@ -51,7 +51,12 @@ class ModelObserver:
     """Handlers and hooks around modules and losses."""
 
     def __init__(
-        self, watch: Watch, copies: CopyObserver, shapes: ShapeObserver, mixing: MixingObserver
+        self,
+        watch: Watch,
+        copies: CopyObserver,
+        shapes: ShapeObserver,
+        mixing: MixingObserver,
+        dropping: DropObserver,
     ) -> None:
         self._watch = watch
         self._mixing = mixing
@@ -66,6 +71,8 @@ class ModelObserver:
         self._setting_mode = False
         self._copying = False
         self._input: tuple[Tensor, int] | None = None
+        self._input_versions: dict[int, int] = {}
+        """By id of a part that runs: how often the input had been written into before it."""
         self._memory, self._parts_seen = InputMemory(), PartMemory()
         self._versions: dict[int, int] = {}
         """By id of a tensor whose parts were inputs: how often it had been written into."""
@@ -75,6 +82,7 @@ class ModelObserver:
         self._silent: dict[int, PartWithoutGrad] = {}
         """By id of a part that runs without gradients: its event."""
         shapes.in_forward = lambda: bool(self._running)
+        dropping.running = lambda: (self._event, self._running[-1] if self._running else None)
         watch.at_end.append(partial(name_unregistered, watch))
 
     # ---- modules -----------------------------------------------------------------------------
@@ -116,6 +124,8 @@ class ModelObserver:
         ):
             self._event.single_norms += bool(args) and isinstance(args[0], Tensor) and len(args[0]) == 1
         if not outermost:
+            if self._input is not None:
+                self._input_versions[id(module)] = self._input[0]._version
             self._part_began(module)
             born = self.birth(module)
             built = None if born is None else born[1]
@@ -178,6 +188,7 @@ class ModelObserver:
             return
         while self._running and self._running.pop() is not module:
             pass
+        self._part_ended(module)
         silent = self._silent.pop(id(module), None) if self._silent else None
         if silent is not None and isinstance(output, Tensor):
             silent.shape = tuple(output.shape)
@@ -226,6 +237,15 @@ class ModelObserver:
         if not event.input_lasts:
             self._changed = [one for one in self._changed if one() is not None]
             self._changed.append(weakref.ref(whole))
+
+    def _part_ended(self, module: nn.Module) -> None:
+        """Note the innermost layer of torch that wrote into the input of the outermost module."""
+        before = self._input_versions.pop(id(module), None)
+        if before is None or self._input is None or self._event is None or self._event.changed_by is not None:
+            return
+        own = type(module).__module__.startswith("torch.nn")
+        if own and self._input[0]._version != before and (born := self.birth(module)) is not None:
+            self._event.changed_by = born[1]
 
     def _part_began(self, module: nn.Module) -> None:
         """Note a part that runs without gradients inside a forward that has them."""
@@ -375,11 +395,11 @@ class ModelObserver:
                     class_weights=kwargs.get("weight") is not None,
                     producers=graph.producers(given),
                     module_place=self._loss_module_place(),
-                    row_sums=_row_sums(given, last=original.name == "kl_div") if closely else None,
+                    row_sums=row_sums(given, last=original.name == "kl_div") if closely else None,
                     targets=target.detach().reshape(-1)[:_MOST_TARGETS].clone()
                     if integer and closely
                     else None,
-                    filled=_filled(target) if closely and not integer else 0.0,
+                    filled=filled(target) if closely and not integer else 0.0,
                     value=done.detach().clone() if isinstance(done, Tensor) and done.numel() == 1 else None,
                     target_rows=row_hashes(target) if closely else None,
                     input_laid=graph.flattened_from(given),
@@ -465,33 +485,3 @@ def _weights(module: nn.Module) -> float:
     """Return a sum of some entries of a module's parameters."""
     some = itertools.islice(module.parameters(), _LOOKED_AT)
     return float(sum(float(p.detach().reshape(-1)[:8].double().sum()) for p in some))
-
-
-def _filled(target: Tensor) -> float:
-    """Return the share of zeros at the ends of rows of real numbers; 0 if they do not look like padding."""
-    if target.ndim not in (2, 3) or not 4 <= len(target) <= _MOST_TARGETS or target.shape[1] < 3:
-        return 0.0
-    rows = target.detach()[:64]
-    rows = rows if rows.ndim == 2 else rows.abs().sum(-1)
-    empty = rows == 0
-    lengths = (~empty).sum(1)
-    ends = bool((empty[:, :-1] <= empty[:, 1:]).all())  # once zero, zero to the end
-    real = rows[~empty].unique().numel() > 8
-    return float(empty.float().mean()) if ends and real and lengths.unique().numel() >= 3 else 0.0
-
-
-def _row_sums(given: Tensor, *, last: bool) -> Tensor | None:
-    """Return the extremes of entries, of row sums and of row sums of exp, over the dimension of classes.
-
-    `last`: the classes may lie in the last dimension as well, where the rows sum to one.
-    """
-    if given.numel() == 0 or not given.is_floating_point():
-        return None
-    if given.numel() > _MOST_ENTRIES and given.ndim > 1:
-        given = given[: max(1, _MOST_ENTRIES // max(1, given[0].numel()))]
-    plain = given.detach().float()
-    rows = plain.movedim(1, -1) if plain.ndim > 1 else plain.reshape(1, -1)
-    if last and plain.ndim > 2 and bool(((plain.sum(-1) - 1).abs() < _NEARLY_ONE).all()):
-        rows = plain
-    sums, exps = rows.sum(-1), rows.exp().sum(-1)
-    return torch.stack([rows.min(), rows.max(), sums.min(), sums.max(), exps.min(), exps.max()])

@@ -127,6 +127,7 @@ class UpdateObserver:
                 nodes=found.nodes,
                 forwards=tuple(sorted(set(found.forwards))),
                 divisor=graph.divisor(roots[0]) if roots else None,
+                factor=graph.factor(roots[0]) if roots else None,
                 spread=graph.spread_difference(roots[0]) if roots else None,
                 flat_terms=graph.flat_terms(roots[0]) if roots else 0,
                 summed=graph.summed_shape(roots[0]) if roots else (),
@@ -259,11 +260,14 @@ class UpdateObserver:
         if watch.busy or watch.in_backward:
             return original(*args, **kwargs)
         create = bool(kwargs.get("create_graph"))
-        watch.add(GradientTaken(create_graph=create))
+        given = args[1] if len(args) > 1 else kwargs.get("inputs", ())
+        known = map(watch.parameters.find, given if isinstance(given, list | tuple) else [given])
+        parameters = frozenset(one for one in known if one is not None)
+        watch.add(GradientTaken(create_graph=create, parameters=parameters))
         if create or torch._C._functorch.peek_interpreter_stack() is not None:
             return original(*args, **kwargs)
         with watch.working():
-            leaves = self._own.gradient_asked(args[1] if len(args) > 1 else kwargs.get("inputs"))
+            leaves = self._own.gradient_asked(given)
         done = original(*args, **kwargs)
         if leaves:
             with watch.working():
@@ -414,7 +418,10 @@ class UpdateObserver:
             args, kwargs = (
                 ((parameters, *args[1:]), kwargs) if args else (args, {**kwargs, names[0]: parameters})
             )
-        norm = original(*args, **kwargs)
+        done = original(*args, **kwargs)
+        # One that was measured before is given.
+        given_norm = args[2] if len(args) > 2 else kwargs.get("total_norm")
+        norm = given_norm if done is None else done
         with watch.working():
             given = [parameters] if isinstance(parameters, Tensor) else parameters
             numbers = frozenset(map(watch.parameter, given))
@@ -424,11 +431,21 @@ class UpdateObserver:
                     method="norm" if "norm" in original.name else "value",
                     parameters=numbers,
                     updated=not self._stepped and any(map(self._differs, numbers)),
+                    in_time=self._is_before_update(),
                     limit=float(limit or 0.0),
                     norm=norm.detach().clone() if isinstance(norm, Tensor) else None,
                 )
             )
-        return norm
+        return done
+
+    def _is_before_update(self) -> bool:
+        """Return True if a step is running that has not changed its parameters yet."""
+        watch = self._watch
+        if not watch.in_steps:
+            return False
+        steps = (one for one in reversed(watch.facts.events) if isinstance(one, Stepped))
+        running = next((one for one in steps if one.optimizer == watch.in_steps[-1]), None)
+        return running is not None and running.weights == self._weights(running.optimizer)
 
 
 def _closure(args: Arguments, kwargs: Keywords) -> bool:

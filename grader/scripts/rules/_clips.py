@@ -35,6 +35,8 @@ def useless_clips(facts: Facts) -> Iterator[Useless]:
 
 
 def _is_read(facts: Facts, clip: Clipped, own: frozenset[int]) -> bool:
+    if clip.in_time:
+        return True
     others = False
     for event in facts.events[clip.serial + 1 :]:
         if isinstance(event, Stepped) and event.optimizer in own:

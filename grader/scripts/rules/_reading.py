@@ -85,6 +85,36 @@ def called(node: ast.AST) -> str:
     return node.func.id if isinstance(node.func, ast.Name) else ""
 
 
+def function_called(file: str, call: ast.Call) -> ast.FunctionDef | None:
+    """Return the function of a file that a call runs: of that name or, for `due = Due()` and `due()`, `Due.__call__`.
+
+    None if there are several, or none.
+    """
+    name = called(call)
+    kinds = {
+        called(one.value)
+        for one in nodes(file, ast.Assign)
+        if isinstance(one, ast.Assign) and any(_last_name(target) == name for target in one.targets)
+    }
+    found = [
+        one for one in nodes(file, ast.FunctionDef) if isinstance(one, ast.FunctionDef) and one.name == name
+    ]
+    found += [
+        one
+        for owner in nodes(file, ast.ClassDef)
+        if isinstance(owner, ast.ClassDef) and owner.name in kinds - {""}
+        for one in owner.body
+        if isinstance(one, ast.FunctionDef) and one.name == "__call__"
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _last_name(node: ast.AST) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 def calls(node: ast.AST, *names: str) -> list[ast.Call]:
     """Return the calls of some functions or methods below a node."""
     return [one for one in ast.walk(node) if isinstance(one, ast.Call) and called(one) in names]

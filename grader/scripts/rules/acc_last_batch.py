@@ -3,10 +3,24 @@
 import ast
 from collections.abc import Iterator
 
-from grader.scripts.facts import BackwardRan, Facts, ForwardRan
+from grader.scripts.facts import BackwardRan, Facts, ForwardRan, NumberRead
 from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
 from grader.scripts.rules import _reading
 
+_ENDING = {
+    "epoch",
+    "end",
+    "compute",
+    "result",
+    "results",
+    "value",
+    "summary",
+    "average",
+    "report",
+    "finish",
+    "final",
+}
 _COUNTERS = {"range", "trange", "count"}
 _GATHERING = ("append", "extend", "add_", "update", "cat", "concatenate")
 
@@ -107,7 +121,101 @@ def _after(scope: ast.AST, loop: ast.For) -> Iterator[tuple[ast.Assign | ast.Ret
                 yield one, own[0]
 
 
+def _sets(function: ast.AST) -> Iterator[tuple[ast.stmt, str, ast.expr]]:
+    """Iterate over the attributes that a method assigns, `self.a, self.b = 0, 0` one by one: statement, name, value."""
+    for one in ast.walk(function):
+        if not isinstance(one, ast.Assign) or len(one.targets) != 1:
+            continue
+        target, value = one.targets[0], one.value
+        pairs = [(target, value)]
+        if (
+            isinstance(target, ast.Tuple)
+            and isinstance(value, ast.Tuple)
+            and len(target.elts) == len(value.elts)
+        ):
+            pairs = list(zip(target.elts, value.elts, strict=True))
+        for left, right in pairs:
+            if isinstance(left, ast.Attribute) and ast.unparse(left.value) == "self":
+                yield one, left.attr, right
+
+
+def _reads_own(node: ast.AST, name: str) -> bool:
+    """Return True if `self.name` is read below a node."""
+    return any(
+        isinstance(one, ast.Attribute) and one.attr == name and isinstance(one.ctx, ast.Load)
+        for one in ast.walk(node)
+    )
+
+
+def _counts_in(function: ast.AST, value: ast.expr) -> bool:
+    """Return True if a value counts right answers, also those that the function compared under a name before."""
+    named = {
+        name
+        for one in ast.walk(function)
+        if isinstance(one, ast.Assign) and _reading.compares(one.value)
+        for name in _reading.bound(one)
+    }
+    own = any(_reading.reads(value, name) for name in named)
+    return _reading.counts_right(value) or (own and bool(_reading.calls(value, *_reading.COUNTING)))
+
+
+def _kept_by_method(facts: Facts) -> Iterator[Finding]:
+    """Find counts that a class begins at 0, sets anew for each batch, and reads in another method at the end."""
+    for file in _reading.files(facts):
+        for owner in _reading.nodes(file, ast.ClassDef):
+            assert isinstance(owner, ast.ClassDef)
+            methods = [one for one in owner.body if isinstance(one, ast.FunctionDef)]
+            for method in methods:
+                for statement, name, value in _sets(method):
+                    others = [one for one in methods if one is not method]
+                    begins = any(
+                        one == name and isinstance(first, ast.Constant) and first.value == 0
+                        for other in others
+                        for _, one, first in _sets(other)
+                    )
+                    ends = [
+                        one for one in others if _reads_own(one, name) and _reading.words(one.name) & _ENDING
+                    ]
+                    if not begins or not ends or _reads_own(method, name) or not _counts_in(method, value):
+                        continue
+                    sizes = _evaluated_by(facts, file, statement)
+                    if len(sizes) > 1:
+                        yield _told_in_method(_reading.at(file, statement, method.name), name, sizes)
+
+
+def _evaluated_by(facts: Facts, file: str, statement: ast.stmt) -> list[int]:
+    """Return the sizes of the batches of one evaluation for each of which a statement read a number."""
+    sizes: dict[int, list[int]] = {}
+    last: ForwardRan | None = None
+    for event in facts.events:
+        if isinstance(event, ForwardRan):
+            last = None if event.grad else event
+        elif isinstance(event, NumberRead) and last is not None and _reading.runs_in(statement, event, file):
+            sizes.setdefault(event.update, []).append(last.batch)
+            last = None
+    return max(sizes.values(), key=len, default=[])
+
+
+def _told_in_method(place: Place, name: str, sizes: list[int]) -> Finding:
+    return Finding(
+        place=place,
+        sentence=Said(
+            f"배치마다 `self.{name}` 값을 더하지 않고 덮어써서, 정확도가 마지막 배치만의 것이에요.",
+            f"`self.{name}` is overwritten for each batch instead of added up, so the accuracy is that of the last "
+            "batch only.",
+        ),
+        evidence=Said(
+            f"한 번 평가하는 동안 이 줄이 배치 {len(sizes)}개마다 실행됐고, 마지막 배치에는 샘플이 {sizes[-1]}개 "
+            f"있었어요. 읽어 보니 `self.{name}`은 0에서 시작하고, 끝난 뒤에야 쓰여요.",
+            f"In one evaluation this line ran for each of {len(sizes)} batches; the last had {sizes[-1]} samples. From "
+            f"reading: `self.{name}` begins at 0 and is used only at the end.",
+        ),
+        mend=Said(f"`self.{name} += …`로 더하세요.", f"Add it up: `self.{name} += …`."),
+    )
+
+
 def _find(facts: Facts) -> Iterator[Finding]:
+    yield from _kept_by_method(facts)
     for file in _reading.files(facts):
         for scope in _reading.nodes(file, ast.FunctionDef, ast.Module):
             loops = [one for one in ast.walk(scope) if isinstance(one, ast.For)]

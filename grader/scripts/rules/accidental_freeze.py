@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from grader.scripts.facts import BackwardRan, Facts, ForwardRan, ModuleCopied
+from grader.scripts.copy_events import ModuleCopied
+from grader.scripts.facts import BackwardRan, Facts, ForwardRan
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.source import freezing_lines, line_of

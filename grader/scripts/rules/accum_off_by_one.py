@@ -74,7 +74,21 @@ def _counter(window: Window) -> Place | None:
     )
     around = {(one.file, one.line) for one in inside}
     found = next((one for one in tests if (one.file, one.line) not in around), None)
-    return found or _skipping(backward.place, window.step.place)
+    return (found and (_deciding(found) or found)) or _skipping(backward.place, window.step.place)
+
+
+def _deciding(test: Place) -> Place | None:
+    """Return the `if` that decides in a function of the file which a test calls, `if due():`, whether it is true."""
+    for branch in _reading.around(test, ast.If):
+        assert isinstance(branch, ast.If)
+        if branch.lineno != test.line or not isinstance(branch.test, ast.Call):
+            continue
+        function = _reading.function_called(test.file, branch.test)
+        for one in _reading.nodes_of(function, ast.If) if function is not None else ():
+            assert isinstance(one, ast.If)
+            if any(ast.unparse(last) == "return True" for last in one.body):
+                return _reading.at(test.file, one, getattr(function, "name", ""))
+    return None
 
 
 def _skipping(backward: Place | None, step: Place | None) -> Place | None:

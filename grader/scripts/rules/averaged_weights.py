@@ -5,13 +5,17 @@ from collections.abc import Iterator
 from grader.scripts.averaging import (
     averages_before_step,
     averaging_assignments,
+    averaging_lines,
     called_averagings,
     hooked_before_step,
 )
-from grader.scripts.facts import BackwardRan, CopyUpdatedEarly, Facts, GraphKept, Stepped
+from grader.scripts.copy_events import CopyEvaluated, CopyUpdatedEarly
+from grader.scripts.facts import BackwardRan, Facts, GraphKept, Stepped
 from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.rules.moving_average import averages
 
-_FEWEST = 3
+_FEWEST, _EVALUATIONS = 3, 2
+_MOST_OFTEN = 0.8
 
 
 def _before(facts: Facts) -> Iterator[Finding]:
@@ -67,9 +71,45 @@ def _in_step(facts: Facts) -> Iterator[Finding]:
     )
 
 
+def _lagging(facts: Facts) -> Iterator[Finding]:
+    """Find copies that each evaluation finds as they were before the last step, and that only then take it in."""
+    for module in facts.modules:
+        seen = [one for one in facts.of(CopyEvaluated) if one.module == module.number]
+        mixed = averages(facts, module)
+        later = {one.update for one in mixed}
+        steps = max((len(facts.steps(one.number)) for one in facts.optimizers), default=0)
+        if len(seen) < _EVALUATIONS or len(mixed) < max(_FEWEST, _MOST_OFTEN * steps):
+            continue
+        if any(one.moved for one in seen) or not all(one.update in later for one in seen[:-1]):
+            continue
+        calls = averaging_lines(facts.script)
+        yield Finding(
+            place=calls[0] if len(calls) == 1 else seen[-1].place,
+            sentence=Said(
+                "가중치의 이동 평균을 `step()` 다음이 아니라 다음 `step()`을 하기 전에야 갱신해요. 평가할 때 평균에는 "
+                "늘 가장 새 가중치가 빠져 있어요.",
+                "The average of the weights is updated only before the next step, not after the last one: whenever it "
+                "is evaluated it lacks the newest weights.",
+            ),
+            evidence=Said(
+                f"평균을 {len(mixed)}번 갱신했는데, 평가한 {len(seen)}번 모두 마지막 `step()` 뒤로 평균이 움직이지 "
+                "않았고 평가한 다음에야 움직였어요.",
+                f"It was updated {len(mixed)} times, but at all {len(seen)} evaluations it had not moved since the "
+                "last step; it did only afterwards.",
+            ),
+            mend=Said("이동 평균을 `step()` 다음에 갱신하세요.", "Update the average after the step."),
+        )
+
+
 def _early(facts: Facts) -> Iterator[Finding]:
-    read = list(_before(facts))
-    yield from read or _in_step(facts)
+    read = list(_before(facts)) or list(_in_step(facts))
+    yield from read or _lagging(facts)
+
+
+def _rounds(facts: Facts, update: int) -> int:
+    """Return how often the busiest optimizer had stepped; two players take turns, and both make updates."""
+    steps = [sum(one.update < update for one in facts.steps(each.number)) for each in facts.optimizers]
+    return max(steps, default=0) or update
 
 
 def _keeps(facts: Facts) -> Iterator[Finding]:
@@ -78,7 +118,7 @@ def _keeps(facts: Facts) -> Iterator[Finding]:
     kept = [
         one
         for one in facts.of(GraphKept)
-        if one.uses >= max(_FEWEST, 0.5 * one.update) and one.nodes > largest
+        if one.uses >= max(_FEWEST, 0.5 * _rounds(facts, one.update)) and one.nodes > largest
     ]
     if not lines or not kept:
         return

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from grader.scripts.facts import Facts
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.rules import _reading
+from grader.scripts.rules._chosen import choices
 
 _HIGH = {
     "acc",
@@ -113,7 +114,62 @@ def _judged(file: str, branch: ast.If) -> ast.If | ast.Assign:
     return made[-1] if made else branch
 
 
+def _measured_by(file: str, score: ast.expr) -> str:
+    """Say whether a score is better `high` or `low` by its own words, or by what a function of that name returns."""
+    said = _reading.words(score)
+    if not said & (_HIGH | _LOW):
+        named = {one.value for one in _reading.nodes_of(score, ast.Constant) if isinstance(one, ast.Constant)}
+        named |= {
+            one.attr for one in _reading.nodes_of(score, ast.Attribute) if isinstance(one, ast.Attribute)
+        }
+        for function in _reading.nodes(file, ast.FunctionDef):
+            assert isinstance(function, ast.FunctionDef)
+            for one in _reading.nodes_of(function, ast.Return) if function.name in named else ():
+                if _reading.counts_right(one):
+                    said |= {"accuracy"}
+                if any(isinstance(sign, ast.USub) for sign in ast.walk(one)):
+                    return ""
+                calls = {_reading.called(call) for call in _reading.nodes_of(one, ast.Call)}
+                said |= {"loss"} if calls & set(_LOSSES) else set()
+                said |= {word for call in calls for word in _reading.words(call)} & _LOW
+    high, low = bool(said & _HIGH), bool(said & _LOW)
+    return "" if high == low else "high" if high else "low"
+
+
+def _choosing(facts: Facts) -> Iterator[Finding]:
+    """Find models that are chosen by `sorted`, `min`, `max` or a heap, and the worst of them is."""
+    for file in _reading.files(facts):
+        for choice in choices(file):
+            better = _measured_by(file, choice.score)
+            if not better or choice.larger == (better == "high"):
+                continue
+            shown = ast.unparse(choice.score)
+            yield Finding(
+                place=_reading.at(file, choice.node),
+                sentence=Said(
+                    f"`{shown}` 값이 가장 나쁜 모델을 골라 남겨요.",
+                    f"The models with the worst `{shown}` are chosen and kept.",
+                ),
+                evidence=Said(
+                    f"읽어 보니 `{shown}` 값은 {'클수록' if better == 'high' else '작을수록'} 좋은 값인데, 여기에서는 "
+                    f"{'가장 큰' if choice.larger else '가장 작은'} 것이 남아요.",
+                    f"From reading: it is better when it is {'larger' if better == 'high' else 'smaller'}, but the "
+                    f"{'largest' if choice.larger else 'smallest'} stay.",
+                ),
+                mend=Said(
+                    "순서를 뒤집으세요: `reverse`를 바꾸거나, `min`과 `max`를 서로 바꾸거나, 힙에는 부호를 바꾸어 "
+                    "넣으세요.",
+                    "Turn the order: change `reverse`, swap `min` and `max`, or push the negated value on the heap.",
+                ),
+            )
+
+
 def _find(facts: Facts) -> Iterator[Finding]:
+    yield from _choosing(facts)
+    yield from _compared_with_best(facts)
+
+
+def _compared_with_best(facts: Facts) -> Iterator[Finding]:
     for file in _reading.files(facts):
         for branch in _reading.nodes(file, ast.If):
             assert isinstance(branch, ast.If)

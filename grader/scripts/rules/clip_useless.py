@@ -6,6 +6,7 @@ from math import isfinite, prod
 from grader.scripts.facts import BackwardRan, Clipped, Facts, Stepped
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.rules._clips import Useless, owners, useless_clips
+from grader.scripts.source import line_of
 
 _FEWEST = 3
 _PART = 0.1
@@ -101,6 +102,7 @@ def _too_early(facts: Facts, step: Stepped, since: int) -> Clipped | None:
         for one in facts.of(Clipped)
         if since < one.serial < step.serial
         and isfinite(one.limit)
+        and not one.in_time
         and one.parameters & facts.optimizers[step.optimizer].parameters
     ]
     if not clips or clips[-1].serial > newest.serial:
@@ -149,8 +151,28 @@ def _wrong(facts: Facts, one: Useless) -> bool:
     return one.next_step is not None and one.next_step.optimizer not in owners(facts, one.clip)
 
 
+def _before_one_step(facts: Facts, found: list[Useless]) -> Iterator[tuple[list[Useless], int]]:
+    """Group by line and the optimizer that steps next, of those that no clipping reaches before their steps.
+
+    A line may clip for several optimizers, and for one of them only the wrong parameters.
+    """
+    keys = dict.fromkeys((one.clip.place, one.next_step.optimizer) for one in found if one.next_step)
+    for place, number in keys:
+        these = [
+            one
+            for one in found
+            if one.clip.place == place and one.next_step is not None and one.next_step.optimizer == number
+        ]
+        steps = facts.steps(number)
+        held = facts.optimizers[number].parameters
+        free = not any(one.parameters & held for one in facts.of(Clipped))
+        if free and len(these) >= _FEWEST and len(these) >= 0.8 * len(steps):
+            yield these, len(steps)
+
+
 def _others(facts: Facts) -> Iterator[Finding]:
-    for these, of in _often(facts, [one for one in useless_clips(facts) if _wrong(facts, one)]):
+    wrong = [one for one in useless_clips(facts) if _wrong(facts, one)]
+    for these, of in list(_often(facts, wrong)) or _before_one_step(facts, wrong):
         clip, step = these[-1].clip, these[-1].next_step
         count = len(clip.parameters)
         kind = facts.optimizers[step.optimizer].kind if step else ""
@@ -208,6 +230,40 @@ def _partly(facts: Facts) -> Iterator[Finding]:
                 "Pass `model.parameters()` to clip all of them.",
             ),
         )
+
+
+def _one_group(facts: Facts) -> Iterator[Finding]:
+    """Ask about clippings that are given one group of an optimizer, `opt.param_groups[0]`, and no other is clipped."""
+    clips = [one for one in facts.of(Clipped) if isfinite(one.limit) and one.place is not None]
+    clipped = frozenset[int]().union(*(one.parameters for one in clips))
+    for place in dict.fromkeys(one.place for one in clips):
+        these = [one for one in clips if one.place == place]
+        assert place is not None
+        for optimizer in facts.optimizers:
+            others = [one for one in optimizer.groups if one != these[-1].parameters]
+            rest = frozenset[int]().union(*others) & _with_gradients(facts)
+            if len(others) == len(optimizer.groups) or not rest or rest & clipped or len(these) < _FEWEST:
+                continue
+            if "param_groups[" not in line_of(place):
+                continue
+            yield Finding(
+                place=place,
+                severity="warning",
+                sentence=Said(
+                    f"옵티마이저의 그룹 {len(optimizer.groups)}개 가운데 하나만 클리핑해요. 나머지 매개변수 "
+                    f"{len(rest)}개의 그레이디언트는 줄이지 않고, 노름에도 들어가지 않아요.",
+                    f"Only one of the optimizer's {len(optimizer.groups)} groups is clipped; the gradients of the "
+                    f"other {len(rest)} parameters are neither cut nor part of the norm.",
+                ),
+                evidence=Said(
+                    f"클리핑 {len(these)}번이 모두 그랬고, 나머지는 다른 어디에서도 클리핑하지 않았어요.",
+                    f"So in all {len(these)} clippings, and the rest is clipped nowhere else.",
+                ),
+                mend=Said(
+                    "모두 클리핑하려면 `model.parameters()`를 주세요.",
+                    "Pass `model.parameters()` to clip all of them.",
+                ),
+            )
 
 
 def _again(facts: Facts) -> Iterator[Finding]:
@@ -274,6 +330,7 @@ def _next(facts: Facts, clip: Clipped) -> Stepped | None:
 def _wrong_or_part(facts: Facts) -> Iterator[Finding]:
     yield from _others(facts)
     yield from _partly(facts)
+    yield from _one_group(facts)
     yield from _again(facts)
 
 

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 from grader.scripts.facts import BackwardRan, Facts, ForwardRan, ModeSet
 from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
+from grader.scripts.source import line_of
 
 _FEWEST = 3
 
@@ -15,15 +17,15 @@ def trained_forwards(facts: Facts, module: int) -> list[ForwardRan]:
     return [one for one in found if isinstance(one, ForwardRan) and one.module == module and one.grad]
 
 
-def _left_before(facts: Facts, module: int, first: ForwardRan) -> bool:
-    """Return True if an evaluation set the mode before the first training forward: eval(), then a forward for it."""
+def _left_before(facts: Facts, module: int, first: ForwardRan) -> ModeSet | None:
+    """Return the `eval()` of an evaluation before the first training forward, if the mode was set there last."""
     evaluated = False
     for event in reversed(facts.events[: first.serial]):
         if isinstance(event, ForwardRan) and event.module == module:
             evaluated = evaluated or not event.grad
         elif isinstance(event, ModeSet) and event.module == module:
-            return evaluated and not event.training
-    return False
+            return event if evaluated and not event.training else None
+    return None
 
 
 def _from_the_beginning(facts: Facts) -> Iterator[Finding]:
@@ -32,10 +34,11 @@ def _from_the_beginning(facts: Facts) -> Iterator[Finding]:
         used = trained_forwards(facts, module.number)
         if len(used) < _FEWEST or any(one.live_parts or not one.frozen_parts for one in used):
             continue
-        if not module.mode_sensitive or not _left_before(facts, module.number, used[0]):
+        left = _left_before(facts, module.number, used[0])
+        if not module.mode_sensitive or left is None:
             continue
         yield Finding(
-            place=used[-1].place,
+            place=left.place or used[-1].place,
             sentence=Said(
                 "학습 전에 한 평가가 모델을 평가 모드로 바꾸었는데 `model.train()`을 부르지 않아서, 드롭아웃이 꺼지고 "
                 "배치 정규화의 통계가 멈춘 채로 학습해요.",
@@ -69,6 +72,10 @@ def _after_training(facts: Facts) -> Iterator[Finding]:
         frozen = [one for one in after if not one.live_parts and not _was_set_to_train(facts, one)]
         if not before[-1].live_parts or len(frozen) < _FEWEST or len(frozen) < len(after):
             continue
+        restored = _restored_to_eval(facts, frozen[0])
+        if restored is not None:
+            yield _told_restored(*restored, len(before), len(frozen))
+            continue
         yield Finding(
             place=frozen[-1].place,
             sentence=Said(
@@ -85,6 +92,47 @@ def _after_training(facts: Facts) -> Iterator[Finding]:
             ),
             mend=_mend(facts, frozen[0]),
         )
+
+
+def _restored_to_eval(facts: Facts, forward: ForwardRan) -> tuple[Place, Place] | None:
+    """Return the line that set eval mode and the one that then set it again by `train(mode)`, as it was read too late.
+
+    None if the mode was set otherwise before a forward.
+    """
+    own = [
+        one
+        for one in facts.of(ModeSet)
+        if one.module == forward.module and one.serial < forward.serial and one.place is not None
+    ]
+    last = len(own)
+    while last and not own[last - 1].training:
+        last -= 1
+    set_, again = own[last:][:1], own[last:][-1:]
+    if not set_ or set_ == again or again[0].place is None or set_[0].place is None:
+        return None
+    both = set_[0].place, again[0].place
+    return both if both[0].function == both[1].function and ".train(" in line_of(both[1]) else None
+
+
+def _told_restored(place: Place, again: Place, before: int, frozen: int) -> Finding:
+    return Finding(
+        place=place,
+        sentence=Said(
+            f"여기에서 평가 모드로 바꾼 다음에 모드를 읽어서, {again.line}번째 줄의 `train(…)`이 되돌린다는 것이 평가 "
+            "모드예요. 드롭아웃이 꺼지고 배치 정규화의 통계가 멈춘 채로 학습해요.",
+            f"The mode is read after it was set to eval here, so train(…) in line {again.line} restores eval mode, and "
+            "training goes on without dropout and with frozen batch-norm statistics.",
+        ),
+        evidence=Said(
+            f"학습하는 순전파가 처음 {before}번은 학습 모드였고, 그 뒤의 {frozen}번은 모두 평가 모드였어요. "
+            f"{again.line}번째 줄의 `train(…)`은 False를 받았어요.",
+            f"{before} training forwards ran in train mode, then all {frozen} in eval mode; train(…) in line "
+            f"{again.line} was given False.",
+        ),
+        mend=Said(
+            "`eval()`을 부르기 전에 `training`을 읽어 두세요.", "Read `training` before calling eval()."
+        ),
+    )
 
 
 def _was_set_to_train(facts: Facts, forward: ForwardRan) -> bool:

@@ -3,10 +3,19 @@
 import ast
 from collections.abc import Iterator
 
-from grader.scripts.facts import BackwardRan, BatchLoaded, Facts, ForwardRan, GradientTaken, ModeSet, Stepped
+from grader.scripts.facts import (
+    BackwardRan,
+    BatchLoaded,
+    Facts,
+    ForwardRan,
+    GradientTaken,
+    ModeSet,
+    Stepped,
+)
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
+from grader.scripts.states import DroppedInEval
 from grader.scripts.things import ModuleFacts
 
 _FEWEST = 3
@@ -106,9 +115,42 @@ def _named_only(facts: Facts) -> Iterator[Finding]:
             )
 
 
+def _by_function(facts: Facts) -> Iterator[Finding]:
+    """Find `F.dropout(x, p)` without `training`, which drops in eval mode, too.
+
+    Several evaluations of the same rows at one update are samples of dropout, on purpose.
+    """
+    drops = [one for one in facts.of(DroppedInEval) if not one.told]
+    for place in dict.fromkeys(one.place for one in drops):
+        these = [one for one in drops if one.place == place]
+        ran = [facts.events[one] for one in dict.fromkeys(one.forward for one in these)]
+        seen = [(one.update, row) for one in ran if isinstance(one, ForwardRan) for row in _rows(one)]
+        if len(seen) > len(set(seen)):
+            continue
+        yield Finding(
+            place=place,
+            sentence=Said(
+                f"`F.{these[-1].name}`에 `training`을 주지 않아서, 모델이 평가 모드일 때에도 값을 떨어뜨려요. 잰 값이 "
+                "실제 성능이 아니고, 잴 때마다 달라져요.",
+                f"F.{these[-1].name} is not given `training`, so it drops in eval mode, too: the measured value is "
+                "not the model's, and differs each time.",
+            ),
+            evidence=Said(
+                f"평가 모드에서 그레이디언트 계산을 끄고 한 순전파 {len(ran)}번이 이 줄에서 드롭아웃을 했어요.",
+                f"{len(ran)} forward{'s' * (len(ran) > 1)} in eval mode without gradients dropped entries in this "
+                "line.",
+            ),
+            mend=Said(
+                f"`F.{these[-1].name}(…, training=self.training)`으로 부르거나 `nn.Dropout`을 쓰세요.",
+                f"Call `F.{these[-1].name}(…, training=self.training)`, or use `nn.Dropout`.",
+            ),
+        )
+
+
 def _in_train_mode(facts: Facts) -> Iterator[Finding]:
     named = list(_named_only(facts))
     yield from named or _on_new_rows(facts)
+    yield from _by_function(facts)
 
 
 def _never_set_to_eval(facts: Facts, forward: ForwardRan) -> bool:

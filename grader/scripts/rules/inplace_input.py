@@ -322,6 +322,23 @@ def _rebound(file: str, function: ast.FunctionDef) -> set[str]:
     return _bound_anew(function) | counted
 
 
+def _told_of_layer(place: Place, changed: int, of: int) -> Finding:
+    return Finding(
+        place=place,
+        sentence=Said(
+            "이 층은 받은 것을 제자리에서 바꾸는데(`inplace=True`), 받는 것이 데이터 텐서의 일부예요. 에폭이 지날 "
+            "때마다 데이터가 다시 바뀌어요.",
+            "This layer works in place (inplace=True) on the model's input, which is a part of the data itself, so "
+            "the data is changed again in every epoch.",
+        ),
+        evidence=Said(
+            f"학습하는 순전파 {of}번 가운데 {changed}번이, 뒤에도 남는 입력 텐서에 값을 썼어요.",
+            f"{changed} of {of} training forwards wrote into an input tensor that lives on.",
+        ),
+        mend=Said("이 층에서 `inplace=True`를 빼세요.", "Take `inplace=True` from this layer."),
+    )
+
+
 def _find(facts: Facts) -> Iterator[Finding]:
     yield from _in_dataset(facts)
     yield from _in_workers(facts)
@@ -330,6 +347,10 @@ def _find(facts: Facts) -> Iterator[Finding]:
         ran = [one for one in facts.of(ForwardRan) if one.module == module.number and one.training]
         changed = [one for one in ran if one.input_changed and one.input_lasts]
         if len(changed) < _FEWEST or len(changed) < 0.5 * len(ran):
+            continue
+        layer = changed[-1].changed_by
+        if layer is not None:
+            yield _told_of_layer(layer, len(changed), len(ran))
             continue
         yield Finding(
             place=_line(facts, module.kind) or changed[-1].place,

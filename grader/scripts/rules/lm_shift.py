@@ -135,6 +135,22 @@ def _within(place: Place, function: ast.AST) -> bool:
     return function.lineno <= place.line <= function.end_lineno  # type: ignore[attr-defined,no-any-return]
 
 
+def _cuts_a_pair(place: Place) -> bool:
+    """Return True if a line's simple statement cuts one thing twice, `s[…, :-1]` and `s[…, 1:]`: inputs and labels."""
+    statements = [
+        one for one in _reading.around(place, ast.stmt) if not any(True for _ in _reading.blocks(one))
+    ]
+    cuts: dict[bool, set[str]] = {True: set(), False: set()}
+    for one in _reading.nodes_of(statements[0], ast.Subscript) if statements else ():
+        assert isinstance(one, ast.Subscript)
+        for cut in _reading.nodes_of(one.slice, ast.Slice):
+            assert isinstance(cut, ast.Slice)
+            ends = cut.lower is None and cut.upper is not None and ast.unparse(cut.upper) == "-1"
+            if ends or _begins_one_later(cut):
+                cuts[ends].add(ast.unparse(one.value))
+    return bool(cuts[True] & cuts[False])
+
+
 def _shifted_line(facts: Facts, places: list[Place]) -> Place | None:
     """Return the line where labels are shifted by hand: not the one in the functions of these losses."""
     found = []
@@ -142,6 +158,8 @@ def _shifted_line(facts: Facts, places: list[Place]) -> Place | None:
         for node in _reading.nodes(file, ast.Slice):
             if isinstance(node, ast.Slice) and _begins_one_later(node):
                 found.append(_reading.at(file, node))
+    paired = [one for one in found if _cuts_a_pair(one)]
+    found = paired or found
     shifting = [one for place in places for one in _reading.around(place, ast.FunctionDef)[:1]]
     outside = [one for one in found if not any(_within(one, function) for function in shifting)]
     found = outside or found

@@ -3,7 +3,8 @@
 import ast
 from collections.abc import Iterator
 
-from grader.scripts.facts import CopyUpdated, Facts, Stepped
+from grader.scripts.copy_events import CopyUpdated
+from grader.scripts.facts import Facts, Stepped
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading

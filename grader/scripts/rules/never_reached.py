@@ -3,7 +3,15 @@
 import ast
 from collections.abc import Iterator
 
-from grader.scripts.facts import BackwardRan, Detached, Facts, ForwardRan, PartWithoutGrad, Stepped
+from grader.scripts.facts import (
+    BackwardRan,
+    Detached,
+    Facts,
+    ForwardRan,
+    GradientTaken,
+    PartWithoutGrad,
+    Stepped,
+)
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
@@ -35,7 +43,11 @@ def starved(facts: Facts, *, idle: bool = False) -> dict[int, ParameterFacts]:
 
 
 def _reached_since(facts: Facts, serial: int) -> frozenset[int]:
-    return frozenset[int]().union(*(one.reached for one in facts.of(BackwardRan) if one.serial > serial))
+    """Return the parameters that got a gradient after an event, also by `torch.autograd.grad`."""
+    taken = (one.parameters for one in facts.of(GradientTaken) if one.serial > serial)
+    return frozenset[int]().union(
+        *(one.reached for one in facts.of(BackwardRan) if one.serial > serial), *taken
+    )
 
 
 def names(these: list[ParameterFacts]) -> str:

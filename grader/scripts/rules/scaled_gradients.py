@@ -17,7 +17,7 @@ from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.rules._clips import owners
 from grader.scripts.rules._windows import scaled
 
-_FEWEST = 3
+_FEWEST, _SCALE = 3, 8
 
 
 def _scaled_before(facts: Facts, event: Event, optimizers: frozenset[int]) -> BackwardRan | None:
@@ -151,6 +151,11 @@ def _useless_scaler(facts: Facts) -> Iterator[Finding]:
     )
 
 
+def _by_hand(backward: BackwardRan) -> bool:
+    """Return True if a loss was multiplied by a large number right before its backward: a scale without a scaler."""
+    return backward.factor is not None and backward.factor >= _SCALE
+
+
 def _no_scaler(facts: Facts) -> Iterator[Finding]:
     held_by_some = facts.held()
     all_ = [one for one in facts.of(BackwardRan) if one.reached & held_by_some and not one.raised]
@@ -160,7 +165,7 @@ def _no_scaler(facts: Facts) -> Iterator[Finding]:
         tiny = [one for one in these if not scaled(facts, one)]
         if len(tiny) < _FEWEST or len(tiny) < len(these):
             continue
-        if any(isinstance(one, ScalerCalled) for one in facts.events):
+        if any(isinstance(one, ScalerCalled) for one in facts.events) or all(map(_by_hand, these)):
             continue
         held = frozenset[int]().union(*(one.reached for one in tiny)) & held_by_some
         unmoved = sum(facts.parameters[one].moved is False for one in held)
