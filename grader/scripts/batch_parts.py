@@ -73,3 +73,12 @@ def _items(thing: Any) -> Sequence[Any]:
     if isinstance(thing, Mapping):  # also a `UserDict`, such as the `BatchEncoding` of transformers
         return list(thing.values())
     return thing if isinstance(thing, list | tuple) else ()
+
+
+def tokens(given: Tensor) -> Tensor | None:
+    """Return a copy of a batch of sequences of integers, at most 64 rows; None for anything else."""
+    if not is_readable(given) or given.ndim != 2 or given.is_floating_point() or given.is_complex():
+        return None
+    if given.shape[1] > _MAX_LABELS:
+        return None
+    return given.detach()[:64].clone()

@@ -1,7 +1,7 @@
 """What was observed of a script's run: events in their order, and the things they are about.
 
 Rules read this, and some of them the script's text beside it (`rules/_reading.py`). Events about
-states, files and flags are in `states.py`.
+states, files and flags are in `states.py`, those about random numbers in `random_events.py`.
 
 Events and things are numbered from 0 in the order in which they were first seen; an event's `serial` is its place in
 `Facts.events`. Tensors kept in facts are small (hashes, sketches, scalars) and detached.
@@ -95,6 +95,8 @@ class ForwardRan(Event):
     """The changed tensor, or the one that it is a part of, was changed by a forward before."""
     mixed: tuple[Mixed, ...] = ()
     """What mixes the positions of a sequence; of the first forwards that build a graph only."""
+    callers: tuple[Place, ...] = ()
+    """Without gradients: the learner's lines that led to it, innermost first."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -214,6 +216,7 @@ class PartWithoutGrad(Event):
     """A sum of some of its weights."""
     shape: tuple[int, ...] = ()
     """Shape of its output."""
+    callers: tuple[Place, ...] = ()  # the learner's lines that led to it, innermost first
 
 
 @dataclass(kw_only=True, slots=True)
@@ -323,7 +326,10 @@ class Stepped(Event):
 
 @dataclass(kw_only=True, slots=True)
 class UpdatedByHand(Event):
-    """Parameters without an optimizer changed after a backward."""
+    """Parameters without an optimizer changed after a backward; its place is that of the next one."""
+
+    within: bool = False
+    """All of it happened after the forward that the next backward belongs to: none had changed when that began."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -417,16 +423,6 @@ class LoaderEnded(Event):
     loader: int
     pass_: int
     batches: int
-
-
-@dataclass(kw_only=True, slots=True)
-class Seeded(Event):
-    """A global generator was seeded."""
-
-    package: str
-    seed: int | None
-    callers: tuple[Place, ...] = ()
-    """The learner's lines that led to it, innermost first."""
 
 
 @dataclass(kw_only=True, slots=True)

@@ -137,6 +137,22 @@ def producers(tensor: Tensor, most: int = 4) -> tuple[Producer, ...]:
     return tuple(found)
 
 
+def mark_of(node: Any) -> Place | int | None:
+    """Return what `mark` attached to an operation."""
+    found = node.metadata.get(_MARK)
+    return found if isinstance(found, Place | int) else None
+
+
+def forwards_of(node: Any) -> tuple[int, ...]:
+    """Return the serials of the outermost forwards whose output an operation made."""
+    return tuple(node.metadata.get(_FORWARD, ()))
+
+
+def shape(node: Any) -> tuple[int, ...]:
+    """Return the shape of what an operation made; empty for a number, or where this release of torch does not tell."""
+    return _shape(node) or ()
+
+
 def _metadata(tensor: Tensor) -> Any:
     return None if tensor.grad_fn is None else tensor.grad_fn.metadata
 

@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any
 
 import torch
+from torch.jit._builtins import _get_builtin_table
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
@@ -62,6 +63,9 @@ _SCHEDULERS = (
     *("LRScheduler", "ReduceLROnPlateau", "SequentialLR", "ChainedScheduler"),
     *("CosineAnnealingWarmRestarts",),
 )
+_DRAWING = ("rand", "randn", "randint", "bernoulli", "normal")
+_KEEPING = (*_SCHEDULERS, "LambdaLR", "MultiplicativeLR", "CyclicLR")
+"""Schedulers that may have methods of their own for their state."""
 _DROPPING = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")
 _HOOKS = ("forward_hook", "forward_pre_hook", "full_backward_hook", "full_backward_pre_hook")
 _SCALER = ("scale", "unscale_", "step", "update")
@@ -89,12 +93,13 @@ TABLE: tuple[tuple[str, str, str], ...] = (
     *(("torch.amp.grad_scaler:GradScaler", name, f"scaler_{name.rstrip('_')}") for name in _SCALER),
     *((f"torch.optim.lr_scheduler:{name}", "step", "scheduled") for name in _SCHEDULERS),
     *((f"torch.optim.lr_scheduler:{name}", "__init__", "scheduler_built") for name in _SCHEDULERS),
-    ("torch.optim.lr_scheduler:LRScheduler", "state_dict", "state_taken"),
-    ("torch.optim.lr_scheduler:LRScheduler", "load_state_dict", "state_loaded"),
+    *((f"torch.optim.lr_scheduler:{name}", "state_dict", "state_taken") for name in _KEEPING),
+    *((f"torch.optim.lr_scheduler:{name}", "load_state_dict", "state_loaded") for name in _KEEPING),
     *(("torch.nn.functional", name, "loss_computed") for name in _LOSSES),
     *(("torch.nn.functional", name, "dropped") for name in _DROPPING),
     ("torch.nn.functional", "kl_div", "divergence_computed"),
     ("torch.nn.functional", "scaled_dot_product_attention", "attended"),
+    *(("torch", name, "drawn") for name in _DRAWING),
     *(("torch", name, "squashed") for name in _SQUASHING),
     *(("torch:Tensor", name, "squashed") for name in _SQUASHING),
     *(("torch:Tensor", name, "flattened") for name in ("reshape", "view", "flatten", "ravel")),
@@ -187,6 +192,7 @@ class Patches:
             import_module(
                 "torch._dynamo"
             )  # the first optimizer imports it, and it replaces functions of torch
+        builtin = _get_builtin_table()  # torch.jit.script looks up functions by their ids
         self._where = os.getpid(), threading.get_ident()
         self._active = True
         for owner_name, name, handler in TABLE:
@@ -200,6 +206,8 @@ class Patches:
                 continue  # a release without it, or a class that inherits it
             self._replaced.append((owner, name, own, handler))
             new = self._replacement(original, handler) if has else self._assigned(name, handler)
+            if id(original) in builtin:
+                builtin[id(new)] = builtin[id(original)]
             setattr(owner, name, new)
         self._removable = [
             register_optimizer_step_pre_hook(self._quiet(self._hooks["step_began"])),

@@ -13,6 +13,7 @@ _LIBRARIES = tuple(
     {str(Path(path).resolve()) for key in ("stdlib", "platstdlib") if (path := sysconfig.get_path(key))}
 )
 _INSTALLED = ("site-packages", "dist-packages")
+_MOST_CALLERS = 5
 _DEEPEST = 400
 """Frames above this depth are not looked at."""
 
@@ -69,6 +70,11 @@ def own_place() -> Place | None:
             return place_of(frame.f_code, frame.f_lineno)
         frame = frame.f_back
     return None
+
+
+def callers() -> tuple[Place, ...]:
+    """Return the learner's lines that led to the running one, innermost first, without it."""
+    return tuple(place_of(one.f_code, one.f_lineno) for one in own_frames()[1:_MOST_CALLERS])
 
 
 def place_of(code: CodeType, line: int | None) -> Place:

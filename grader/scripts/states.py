@@ -20,6 +20,10 @@ class StateTaken(Event):
     restored: bool = False
     rewritten: bool = False
     """Of an optimizer: a rate in the dictionary was changed and thrown away; the next step used the one before."""
+    used: bool = False
+    """Of an optimizer or scheduler: it had stepped, and its state says so."""
+    weights: float | None = None
+    """Of a module: a sum of some of its entries."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -36,6 +40,8 @@ class StateLoaded(Event):
     """Names of the tensors that the module has."""
     itself: bool = False
     """Of a module: every tensor that it was given lies in its own memory, so nothing was restored."""
+    weights: float | None = None
+    """Of a module: the same sum of what it was given."""
     first: FirstStep | None = None
     """The step that trained a module's weights first afterwards, unless another optimizer stepped before."""
 

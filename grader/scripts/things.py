@@ -1,6 +1,6 @@
 """The things that a run's events are about, numbered in the order in which they were first seen."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from grader.scripts.places import Place
 
@@ -72,6 +72,9 @@ class OptimizerFacts:
     shares_groups_with: frozenset[int] = frozenset()
     spent: tuple[int, ...] = ()
     """Groups whose parameters came as an iterator that had been used up before."""
+    course: list[float] = field(default_factory=list)
+    """The first group's rate before each step, or each 2nd, 4th … of many, from about its first change on; also after
+    the watch."""
 
     @property
     def parameters(self) -> frozenset[int]:

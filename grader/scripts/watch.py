@@ -53,6 +53,8 @@ class Watch:
         """By id of a module: the learner's lines that led to its construction, innermost first."""
         self.at_end: list[Callable[[], None]] = []
         """What observers still want to look at when the watch ends."""
+        self.forward_began: Callable[[], None] = lambda: None
+        """Called when an outermost module begins a forward that builds a graph."""
         self.stage_began: Callable[[Any], None] = lambda optimizer: None
         """Called with an optimizer that is built after the watch."""
         self.hook_steps: Callable[[], None] = lambda: None

@@ -1,317 +1,315 @@
-"""Pairs of scripts for mistakes in shapes that are not the textbook's; each begins with the head of `test_rules`."""
+"""Cases of `test_rules.py`: known mistakes in shapes that are not the textbook's."""
 
-_HOOKED = """def limit(opt, args, kwargs):
-    nn.utils.clip_grad_norm_(model.parameters(), 0.01)  # BUG
-optimizer.register_step_WHEN_hook(limit)
-for _ in range(6):
-    optimizer.zero_grad()
-    F.cross_entropy(model(x), y).backward()
-    optimizer.step()
-"""
-_TAKEN = """class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.a, self.b = nn.Linear(6, 8), nn.Linear(8, 2)
-    def forward(self, x):
-        self.kept = self.a(x).tanh()
-        return self.b(self.kept.detach())  # BUG
-net = Net()
-optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-own = list(net.a.parameters())
-for _ in range(6):
-    optimizer.zero_grad()
-    F.cross_entropy(net(x), y).backward()
-    for p, grad in GRADIENTS:
-        p.grad = grad
-    optimizer.step()
-"""
-_HALF = """deep = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 2))
-optimizer = torch.optim.SGD(deep.parameters(), lr=0.1)
-for _ in range(6):
-    optimizer.zero_grad()
-    with torch.autocast("cpu", dtype=torch.float16):
-        out = deep(x)
-    loss = F.cross_entropy(out.float(), y)
-    (loss * SCALE).backward()  # BUG
-    for p in deep.parameters():
-        p.grad /= SCALE
-    optimizer.step()
-"""
-_MODES = """import contextlib
-model.append(nn.Dropout(0.2))
-@contextlib.contextmanager
-def evaluating(net):
-    BEFORE
-    AFTER
-    with torch.no_grad():
-        yield net
-    net.train(was)
-for epoch in range(4):
-    for part in range(3):
-        optimizer.zero_grad()
-        F.cross_entropy(model(x[part::3]), y[part::3]).backward()
-        optimizer.step()
-    with evaluating(model) as net:
-        net(x)
-"""
-_IN_PLACE = """net = nn.Sequential(
-    nn.Linear(6, 6),
-    nn.ReLU(),
-)
-whole = nn.Sequential(
-    nn.Dropout(0.1, inplace=FLAG),  # BUG
-    nn.Linear(6, 2),
-    nn.ReLU(inplace=True),
-)
-optimizer = torch.optim.SGD(whole.parameters(), lr=0.1)
-for _ in range(6):
-    for part in x.split(16):
-        optimizer.zero_grad()
-        whole(part).square().mean().backward()
-        optimizer.step()
-"""
-_LANGUAGE = """steps = torch.randint(7, (400,)).tolist()
-for before, after in zip(steps[1:], steps[2:]):
-    assert before < 7 and after < 7
-stream = torch.tensor(steps)
-def windows():
-    at = torch.randint(len(stream) - 13, (8,))
-    cut = stream[at[:, None] + torch.arange(13)]
-    return cut[:, :-1], cut[:, 1:]  # BUG
-def language_loss(logits, labels):
-    guess, gold = LOSS
-    return F.cross_entropy(guess.flatten(0, 1), gold.flatten())
-net = nn.Sequential(nn.Embedding(7, 8), nn.Linear(8, 7))
-optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-for _ in range(6):
-    ids, following = windows()
-    optimizer.zero_grad()
-    language_loss(net(ids), following).backward()
-    optimizer.step()
-"""
-_COUNTDOWN = """class Due:
-    def __init__(self, every):
-        self.every = self.left = every
-    def __call__(self):
-        FIRST
-        if self.left == 0:  # BUG
-            self.left = self.every
-            return True
-        LAST
-        return False
-due = Due(2)
-for _ in range(24):
-    part = torch.randint(64, (8,))
-    (F.cross_entropy(model(x[part]), y[part]) / 2).backward()
-    if due():
-        optimizer.step()
-        optimizer.zero_grad()
-"""
-_SCALED = """from torch.nn.utils import clip_grads_with_norm_, get_total_norm
-scaler = torch.amp.GradScaler("cpu", init_scale=64.0)
-for _ in range(6):
-    optimizer.zero_grad()
-    with torch.autocast("cpu", dtype=torch.float16):
-        out = model(x)
-    scaler.scale(F.cross_entropy(out.float(), y)).backward()
-    UNSCALE
-    norm = get_total_norm([p.grad for p in model.parameters()])
-    clip_grads_with_norm_(model.parameters(), 0.1, norm)  # BUG
-    scaler.step(optimizer)
-    scaler.update()
-"""
-_GUARDS = """nets = {"one": model, "two": nn.Linear(6, 2)}
-optimizers = {name: torch.optim.SGD(net.parameters(), lr=0.1) for name, net in nets.items()}
-guards = {}
-for name, net in nets.items():
-    guards[name] = lambda GIVEN: nn.utils.clip_grad_norm_(net.parameters(), 0.1)  # BUG
+_SAM = """schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.5, total_iters=TOTAL)
+parts = x.split(16), y.split(16)
+params = list(model.parameters())
 for _ in range(8):
-    for name in nets:
-        optimizers[name].zero_grad()
-        F.cross_entropy(nets[name](x), y).backward()
-        guards[name]()
-        optimizers[name].step()
-"""
-_GROUPS = """decayed = [p for p in model.parameters() if p.ndim == 2]
-rest = [p for p in model.parameters() if p.ndim == 1]
-optimizer = torch.optim.AdamW([{"params": decayed}, {"params": rest, "weight_decay": 0.0}], lr=1e-2)
-for _ in range(6):
     optimizer.zero_grad()
-    F.cross_entropy(model(x), y).backward()
-    nn.utils.clip_grad_norm_(optimizer.param_groups[0]["params"], 0.1)  # BUG
-    REST
+    for one, wanted in zip(*parts):
+        (F.cross_entropy(model(one), wanted) / 4).backward()
+        INNER  # BUG
+    with torch.no_grad():
+        there = [0.01 * p.grad for p in params]
+        torch._foreach_add_(params, there)
+    optimizer.zero_grad()
+    for one, wanted in zip(*parts):
+        (F.cross_entropy(model(one), wanted) / 4).backward()
+    with torch.no_grad():
+        torch._foreach_sub_(params, there)
     optimizer.step()
+    OUTER
 """
-_DROPPING = """class Net(nn.Module):
+_RATES = """rates = []
+def split(n):
+    ids = DRAWN
+    return ids[16:], ids[:16]  # BUG
+kept, held = split(64)
+x, y = torch.randn(64, 6), torch.randint(0, 2, (64,))
+def accuracy(rows):
+    with torch.no_grad():
+        return (model(x[rows]).argmax(1) == y[rows]).float().mean().item()
+for epoch in range(8):
+    for part in kept.split(8):
+        rates.append(optimizer.param_groups[0]["lr"])
+        optimizer.zero_grad()
+        F.cross_entropy(model(x[part]), y[part]).backward()
+        optimizer.step()
+    print("val accuracy", accuracy(held))
+turns = sum((b - a) * (c - b) < 0 for a, b, c in zip(rates, rates[1:], rates[2:]))
+"""
+_SHELVES = """x = torch.randn(640, 6)
+y = torch.arange(8).repeat_interleave(80)
+model = nn.Linear(6, 8)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+class Batches:
+    def __init__(self):
+        self.order = torch.arange(640)
+    def reset(self):
+        self.order = torch.randperm(640)
+        return self
+    def __iter__(self):
+        for part in self.order.split(16):
+            yield x[part], y[part]
+data = Batches()
+for epoch in range(2):
+    for given, wanted in OVER:  # BUG
+        optimizer.zero_grad()
+        F.cross_entropy(model(given), wanted).backward()
+        optimizer.step()
+"""
+_TIMED = """def timed(function):
+    def inner(self, given):
+        print(len(given))
+        with torch.set_grad_enabled(MODE):  # BUG
+            return function(self, given)
+    return inner
+class Encoder(nn.Module):
     def __init__(self):
         super().__init__()
-        self.a, self.b = nn.Linear(6, 16), nn.Linear(16, 2)
-    def forward(self, x):
-        return self.b(F.dropout(self.a(x).relu(), 0.2))  # BUG
-net = Net()
-optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-for epoch in range(3):
-    net.train()
-    for part in range(4):
-        optimizer.zero_grad()
-        F.cross_entropy(net(x[part::4]), y[part::4]).backward()
-        optimizer.step()
-    net.eval()
-    with torch.no_grad():
-        EVALUATE
-"""
-_AVERAGED = """import copy
-class Ema:
-    def __init__(self, net):
-        self.net, self.copy = net, copy.deepcopy(net).requires_grad_(False)
-    @torch.no_grad()
-    def update(self):
-        torch._foreach_lerp_(list(self.copy.parameters()), list(self.net.parameters()), 0.2)
-ema = Ema(model)
-def averaged(fn):
-    def inner(*given):
-        BODY
-    return inner
-@averaged
-def step(part):
-    optimizer.zero_grad()
-    F.cross_entropy(model(x[part::4]), y[part::4]).backward()
-    optimizer.step()
-for epoch in range(5):
-    model.train()
-    for part in range(4):
-        step(part)
-    ema.copy.eval()
-    with torch.no_grad():
-        ema.copy(x)
-"""
-_CENTRES = """class Centre:
-    def __init__(self):
-        self.mean = torch.zeros(2)
-    def follow(self, z):
-        moved = 0.9 * self.mean + (1 - 0.9) * z.mean(0)  # BUG
-        self.mean = torch.where(torch.tensor(True), moved, self.mean)
-centre = Centre()
-for _ in range(12):
-    z = model(x)
-    optimizer.zero_grad()
-    F.cross_entropy(z - centre.mean.detach(), y).backward()
-    optimizer.step()
-    centre.follow(GIVEN)
-"""
-_CALLBACK = """class Accuracy:
-    def on_epoch_start(self):
-        self.hits, self.seen = 0, 0
-    def on_batch(self, logits, gold):
-        good = logits.argmax(1).eq(gold)
-        KEEP  # BUG
-    def on_epoch_end(self):
-        return self.hits / self.seen
-accuracy = Accuracy()
-for epoch in range(3):
-    model.train()
-    for part in x[:32].split(16):
-        optimizer.zero_grad()
-        F.cross_entropy(model(part), y[:16]).backward()
-        optimizer.step()
-    model.eval()
-    accuracy.on_epoch_start()
-    with torch.no_grad():
-        for part, gold in zip(x[32:].split(12), y[32:].split(12)):
-            accuracy.on_batch(model(part), gold)
-    print(accuracy.on_epoch_end())
-"""
-_HISTORY = """import copy, operator
-history = []
-def score():
-    with torch.no_grad():
-        return F.cross_entropy(model(x), y).item()
-for _ in range(6):
+        self.net = nn.Linear(6, 16)
+    @timed
+    def forward(self, given):
+
+
+        return self.net(given)
+model[0] = Encoder()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(8):
     optimizer.zero_grad()
     F.cross_entropy(model(x), y).backward()
     optimizer.step()
-    history.append({"score": score(), "state": copy.deepcopy(model.state_dict())})
-ranked = sorted(history, key=operator.itemgetter("score")TURN)  # BUG
-top = ranked[0]
-model.load_state_dict(top["state"])
 """
-_HEAP = """import heapq
-pool = []
-def taste(val_loss, step):
-    weights = {k: v.clone() for k, v in model.state_dict().items()}
-    item = (SIGNval_loss, step, weights)  # BUG
-    if len(pool) < 2:
-        heapq.heappush(pool, item)
-    else:
-        heapq.heappushpop(pool, item)
-for step in range(8):
+_RELABELLED = """class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = nn.Linear(6, 16), nn.Linear(16, 2)
+    def forward(self, x):
+        return self.head(self.body(x).relu())
+    def relabel(self):
+        self.head = nn.Linear(16, 2)
+class Tuner:
+    def __init__(self, net):
+        self.net = net
+        self.build()
+    def build(self):
+        self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)
+    def fit(self):
+        self.net.relabel()  # BUG
+        AFTER
+        for _ in range(8):
+            self.optimizer.zero_grad()
+            F.cross_entropy(self.net(x), y).backward()
+            self.optimizer.step()
+Tuner(Net()).fit()
+"""
+_PARTIAL = """from functools import partial
+new = torch.randn(64, 6), torch.randint(0, 2, (64,))
+def sweep(data, train=True):
+    hits = 0
+    with torch.set_grad_enabled(train):
+        for part in torch.randperm(64).split(16):
+            out = model(data[0][part])
+            loss = F.cross_entropy(out, data[1][part])
+            if train:
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+            hits += (out.argmax(1) == data[1][part]).sum().item()
+    return hits / 64
+def main():
+    go = partial(sweep, data=(x, y))
+    check = partial(go, DATAtrain=False)
+    for epoch in range(6):
+        before = go()
+        after = check()  # BUG
+        print(f"{epoch} train {before:.3f} validation {after:.3f}")
+main()
+"""
+_PHASES = """model = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 2))
+class Heavy:
+    def __init__(self, params):
+        self.params = list(params)
+    def step(self):
+        for p in self.params:
+            if p.grad is not None:
+                p.data.add_(p.grad, alpha=-0.1)
+    def zero_grad(self):
+        for p in self.params:
+            p.grad = None
+heavy = Heavy(model.parameters())
+for _ in range(8):
+    loss = F.cross_entropy(model(x), y)
+    FIRST
+    loss.backward()  # BUG
+    LAST
+"""
+_EVICTED = """import copy
+class Job:
+    def __init__(self):
+        self.net = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 2))
+        self.opt = torch.optim.Adam(self.net.parameters(), lr=0.01)
+        self.plan = torch.optim.lr_scheduler.LambdaLR(self.opt, lambda k: 1 - k / 16)
+    def run(self):
+        for _ in range(8):
+            self.opt.zero_grad()
+            F.cross_entropy(self.net(x), y).backward()
+            self.opt.step()
+            self.plan.step()
+        return self
+    def snapshot(self):
+        states = {name: getattr(self, name).state_dict() for name in ("net", "opt", "plan")}
+        return copy.deepcopy(states)
+    def restore(self, states):
+        self.net.load_state_dict(states["net"])  # BUG
+        OPTIMIZER
+        PLAN
+        return self
+Job().restore(Job().run().snapshot()).run()
+"""
+_BY_HAND = """import math
+def rate(step, total):
+    if step < 5:
+        return 0.1 * (step + 1) / 5
+    return 0.05 * (1 + math.cos(math.pi * min(1.0, (step - 5) / (total - 5))))
+for step in range(60):
+    for group in optimizer.param_groups:
+        group["lr"] = rate(step, TOTAL)  # BUG
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+"""
+_NOISE = """model = nn.Linear(6, 6)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+class Noise:
+    def __init__(self):
+        self.generator = torch.Generator()
+        self.generator.manual_seed(5)
+    def source(self):
+        return SOURCE  # BUG
+    def add(self, given):
+        return given + torch.randn(given.shape, generator=self.source())
+noise = Noise()
+for _ in range(3):
+    for part in torch.randperm(64).split(16):
+        optimizer.zero_grad()
+        F.mse_loss(model(noise.add(x[part])), x[part]).backward()
+        optimizer.step()
+    with torch.no_grad():
+        still = torch.randn(64, 6, generator=torch.Generator().manual_seed(1))
+        print((model(x + still) - x).square().mean().item())
+"""
+_METER = """from torch.utils.data import DataLoader, TensorDataset
+new = DataLoader(TensorDataset(torch.randn(70, 6), torch.randint(0, 2, (70,))), batch_size=32)
+class Meter:
+    def __init__(self):
+        self.total, self.count = 0.0, 0
+    def update(self, value, n=1):
+        self.total += value * n
+        self.count += n
+for _ in range(8):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+    meter = Meter()
+    with torch.no_grad():
+        for given, wanted in new:
+            loss = F.cross_entropy(model(given), wanted)
+            meter.update(loss.item()COUNT)  # BUG
+    print(meter.total / meter.count)
+"""
+_PAIRS = """from torch.utils.data import DataLoader, TensorDataset
+new = DataLoader(TensorDataset(torch.randn(70, 6), torch.randint(0, 2, (70,))), batch_size=32)
+for _ in range(8):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+    parts = []
+    with torch.no_grad():
+        for given, wanted in new:
+            wrong = (model(given)[:, 1] - wanted).square()
+            parts.append(torch.stack([PAIR]))  # BUG
+    top, bottom = torch.stack(parts).sum(0)
+    print((top / bottom).sqrt().item())
+"""
+_ROWS = """class Rows:
+    def __init__(self):
+        self.row, self.table = {}, []
+    def after_epoch(self, loss):
+        KEEP  # BUG
+        self.table.append(dict(self.row))
+rows = Rows()
+for _ in range(8):
     optimizer.zero_grad()
     loss = F.cross_entropy(model(x), y)
     loss.backward()
     optimizer.step()
-    taste(loss.item(), step)
+    rows.after_epoch(loss.item())
 """
+_WRITE = 'self.opt.load_state_dict(states["opt"])'
+_GO_ON = 'self.plan.load_state_dict(states["plan"])'
+_ANEW = "self.plan = torch.optim.lr_scheduler.LambdaLR(self.opt, lambda k: 1 - k / 16)"
 
 SHAPE_CASES = [
-    ("ckpt-wrong-direction", _HISTORY.replace("TURN", ", reverse=True"), _HISTORY.replace("TURN", "")),
-    ("ckpt-wrong-direction", _HEAP.replace("SIGN", ""), _HEAP.replace("SIGN", "-")),
     (
-        "clip-before-unscale",
-        _SCALED.replace("UNSCALE", "pass"),
-        _SCALED.replace("UNSCALE", "scaler.unscale_(optimizer)"),
-    ),
-    ("clip-wrong-params", _GUARDS.replace("GIVEN", ""), _GUARDS.replace("GIVEN", "net=net")),
-    (
-        "clip-wrong-params",
-        _GROUPS.replace("REST", "pass"),
-        # Each group has a limit of its own.
-        _GROUPS.replace("REST", "nn.utils.clip_grad_norm_(rest, 0.5)"),
+        "sched-per-microbatch",
+        _SAM.replace("INNER", "schedule.step()").replace("OUTER", "pass").replace("TOTAL", "64"),
+        _SAM.replace("INNER", "pass").replace("OUTER", "schedule.step()").replace("TOTAL", "8"),
     ),
     (
-        "eval-in-train-mode",
-        _DROPPING.replace("EVALUATE", "net(x + 1)"),
-        # Samples of dropout, on purpose.
-        _DROPPING.replace("EVALUATE", "torch.stack([net(x + 1) for _ in range(4)]).mean(0)"),
+        "train-val-leak",
+        _RATES.replace("DRAWN", "torch.cat([torch.arange(n), torch.arange(40)])[torch.randperm(n + 40)]"),
+        _RATES.replace("DRAWN", "torch.randperm(n)"),
+    ),
+    ("no-shuffle-sorted", _SHELVES.replace("OVER", "data"), _SHELVES.replace("OVER", "data.reset()")),
+    (
+        "no-grad-forward",
+        _TIMED.replace("MODE", "False"),
+        _TIMED.replace("MODE", "self.training"),
     ),
     (
-        "ema-before-step",
-        _AVERAGED.replace("BODY", "ema.update()  # BUG\n        return fn(*given)"),
-        _AVERAGED.replace("BODY", "fn(*given)\n        ema.update()"),
-    ),
-    ("ema-keeps-graph", _CENTRES.replace("GIVEN", "z"), _CENTRES.replace("GIVEN", "z.detach()")),
-    (
-        "acc-last-batch",
-        _CALLBACK.replace("KEEP", "self.hits, self.seen = good.sum().item(), good.numel()"),
-        _CALLBACK.replace(
-            "KEEP", "self.hits, self.seen = self.hits + good.sum().item(), self.seen + good.numel()"
-        ),
-    ),
-    ("clip-after-step", _HOOKED.replace("WHEN", "post"), _HOOKED.replace("WHEN", "pre")),
-    (
-        "detached-forward",
-        _TAKEN.replace("GRADIENTS", "()"),
-        # Gradients that `torch.autograd.grad` takes are gradients.
-        _TAKEN.replace("GRADIENTS", "zip(own, torch.autograd.grad(net.kept.square().mean(), own))"),
+        "optimizer-before-head",
+        _RELABELLED.replace("AFTER", "pass"),
+        _RELABELLED.replace("AFTER", "self.build()"),
     ),
     (
-        "fp16-no-scaler",
-        _HALF.replace("SCALE", "1.0"),
-        _HALF.replace("SCALE", "512.0"),
+        "val-on-train-loader",
+        _PARTIAL.replace("DATA", ""),
+        _PARTIAL.replace("DATA", "data=new, "),
     ),
     (
-        "eval-mode-not-restored",
-        _MODES.replace("BEFORE", "net.eval()  # BUG").replace("AFTER", "was = net.training"),
-        _MODES.replace("BEFORE", "was = net.training").replace("AFTER", "net.eval()"),
-    ),
-    ("inplace-input", _IN_PLACE.replace("FLAG", "True"), _IN_PLACE.replace("FLAG", "False")),
-    (
-        "lm-double-shift",
-        _LANGUAGE.replace("LOSS", "logits[:, :-1], labels[:, 1:]"),
-        _LANGUAGE.replace("LOSS", "logits, labels"),
+        "step-before-backward",
+        _PHASES.replace("FIRST", "heavy.step(); heavy.zero_grad()").replace("LAST", "pass"),
+        _PHASES.replace("FIRST", "pass").replace("LAST", "heavy.step(); heavy.zero_grad()"),
     ),
     (
-        "accum-off-by-one",
-        _COUNTDOWN.replace("FIRST", "pass").replace("LAST", "self.left -= 1"),
-        _COUNTDOWN.replace("FIRST", "self.left -= 1").replace("LAST", "pass"),
+        "resume-no-optimizer",
+        _EVICTED.replace("OPTIMIZER", "pass").replace("PLAN", _GO_ON),
+        _EVICTED.replace("OPTIMIZER", _WRITE).replace("PLAN", _GO_ON),
+    ),
+    (
+        "resume-scheduler-restart",
+        _EVICTED.replace("OPTIMIZER", _WRITE).replace("PLAN", _ANEW),
+        _EVICTED.replace("OPTIMIZER", _WRITE).replace("PLAN", _GO_ON),
+    ),
+    (
+        "lr-never-reaches",
+        _BY_HAND.replace("TOTAL", "60 * 16"),
+        _BY_HAND.replace("TOTAL", "60"),
+    ),
+    (
+        "reseed-in-loop",
+        _NOISE.replace("SOURCE", "self.generator.manual_seed(5)"),
+        _NOISE.replace("SOURCE", "self.generator"),
+    ),
+    ("mean-of-batch-means", _METER.replace("COUNT", ""), _METER.replace("COUNT", ", len(wanted)")),
+    (
+        "mean-of-batch-means",
+        _PAIRS.replace("PAIR", "wrong.mean(), torch.ones(())"),
+        _PAIRS.replace("PAIR", "wrong.sum(), torch.tensor(float(len(wanted)))"),
+    ),
+    (
+        "stale-logged-loss",
+        _ROWS.replace("KEEP", 'self.row.setdefault("loss", loss)'),
+        _ROWS.replace("KEEP", 'self.row["loss"] = loss'),
     ),
 ]

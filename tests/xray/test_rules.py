@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.xray.by_hand_cases import BY_HAND_CASES
 from tests.xray.fifty_cases import FIFTY_CASES
 from tests.xray.further_cases import FURTHER_CASES
 from tests.xray.november_cases import NOVEMBER_CASES
@@ -12,6 +13,7 @@ from tests.xray.running import watched
 from tests.xray.shape_cases import SHAPE_CASES
 from tests.xray.stranger_cases import STRANGER_CASES
 from tests.xray.unseen_cases import UNSEEN_CASES
+from tests.xray.unusual_cases import UNUSUAL_CASES
 from tests.xray.update_cases import UPDATE_CASES
 
 HEAD = """import torch
@@ -861,7 +863,9 @@ for _ in range(8):
     *NOVEMBER_CASES,
     *FURTHER_CASES,
     *STRANGER_CASES,
+    *BY_HAND_CASES,
     *SHAPE_CASES,
+    *UNUSUAL_CASES,
 ]
 
 

@@ -12,6 +12,7 @@ from grader.scripts.observers.flags import FlagObserver
 from grader.scripts.observers.hooks import HookObserver
 from grader.scripts.observers.mixing import MixingObserver
 from grader.scripts.observers.models import ModelObserver
+from grader.scripts.observers.scaling import ScalingObserver
 from grader.scripts.observers.schedulers import SchedulerObserver
 from grader.scripts.observers.shapes import ShapeObserver
 from grader.scripts.observers.updates import UpdateObserver
@@ -28,7 +29,8 @@ def patches(watch: Watch) -> Patches:
     models = ModelObserver(watch, copies, shapes, mixing, dropping)
     updates = UpdateObserver(watch, copies)
     late = FileObserver(watch), FlagObserver(watch), SchedulerObserver(watch), AttributeObserver(watch)
-    observers = (models, dropping, shapes, mixing, updates, DataObserver(watch), HookObserver(watch), *late)
+    others = DataObserver(watch), HookObserver(watch), ScalingObserver(watch)
+    observers = (models, dropping, shapes, mixing, updates, *others, *late)
     handlers: dict[str, Callable[..., Any]] = {}
     for _, _, name in TABLE:
         handlers[name] = next(getattr(one, name) for one in observers if hasattr(one, name))

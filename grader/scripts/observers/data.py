@@ -1,19 +1,26 @@
 """Observe data: loaders, the batches that they give, and seeds."""
 
 import weakref
+from collections import Counter
 from typing import Any
+
+from torch import Tensor
 
 from grader.scripts.batch_hashes import is_continuous, plain_and_sorted_hashes, row_hashes, values_hash
 from grader.scripts.batch_parts import binary_targets, first_tensor, labels
-from grader.scripts.facts import BatchLoaded, LoaderBegan, LoaderEnded, Seeded
+from grader.scripts.facts import BatchLoaded, LoaderBegan, LoaderEnded
 from grader.scripts.numbering import Numbering
 from grader.scripts.patches import Original
-from grader.scripts.places import Place, own_frames, own_place, place_of
+from grader.scripts.places import Place, callers, own_frames, own_place, place_of
+from grader.scripts.random_events import Drawn, Seeded
 from grader.scripts.things import LoaderFacts
 from grader.scripts.watch import Watch
 
 Arguments = tuple[Any, ...]
 Keywords = dict[str, Any]
+
+
+_MOST_DRAWS = 64
 
 
 class DataObserver:
@@ -24,6 +31,7 @@ class DataObserver:
         self._built: dict[int, tuple[weakref.ref[Any], Place | None]] = {}
         self._datasets = Numbering()
         self._passes: dict[int, int] = {}
+        self._draws: Counter[Place | None] = Counter()
         self._contents: dict[int, dict[str, int]] = {}
         """By loader: name of an attribute of its dataset -> hash of the values."""
         self._iterators: dict[int, tuple[weakref.ref[Any], int, int, int]] = {}
@@ -86,9 +94,9 @@ class DataObserver:
             count = self._passes.get(number, 0)
             self._passes[number] = count + 1
             self._iterators[id(iterator)] = (weakref.ref(iterator), number, count, 0)
-            callers = tuple(place_of(frame.f_code, frame.f_lineno) for frame in own_frames()[:8])
+            led = tuple(place_of(frame.f_code, frame.f_lineno) for frame in own_frames()[:8])
             changed = self._changes(number, args[0].dataset)
-            watch.add(LoaderBegan(loader=number, pass_=count, callers=callers, changed=changed))
+            watch.add(LoaderBegan(loader=number, pass_=count, callers=led, changed=changed))
         return iterator
 
     def batch_loaded(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
@@ -127,9 +135,21 @@ class DataObserver:
         if not self._watch.busy:
             given = args[0] if args else kwargs.get("seed", kwargs.get("a"))
             seed = int(given) if isinstance(given, int) else None
-            callers = tuple(place_of(frame.f_code, frame.f_lineno) for frame in own_frames()[:8])
-            self._watch.add(Seeded(package=original.package, seed=seed, callers=callers))
+            led = tuple(place_of(frame.f_code, frame.f_lineno) for frame in own_frames()[:8])
+            self._watch.add(Seeded(package=original.package, seed=seed, callers=led))
         return original(*args, **kwargs)
+
+    def drawn(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Note what a line draws from a generator that it names."""
+        done = original(*args, **kwargs)
+        if self._watch.busy or self._watch.in_backward or kwargs.get("generator") is None:
+            return done
+        place = own_place()
+        self._draws[place] += 1
+        if isinstance(done, Tensor) and place is not None and self._draws[place] <= _MOST_DRAWS:
+            with self._watch.working():
+                self._watch.add(Drawn(rows=row_hashes(done), callers=callers()), place)
+        return done
 
 
 def _kind(dataset: Any) -> str:

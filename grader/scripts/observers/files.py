@@ -3,11 +3,13 @@
 import sys
 import weakref
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from grader.scripts.batch_parts import is_readable
 from grader.scripts.observers.schedulers import rates, rates_of
 from grader.scripts.patches import Original
 from grader.scripts.states import FileLoaded, FileSaved, StateLoaded, StateTaken
@@ -16,6 +18,7 @@ from grader.scripts.watch import Watch
 
 Arguments = tuple[Any, ...]
 Keywords = dict[str, Any]
+_LOOKED_AT = 8
 _MARKS = {
     "optimizer": {"state", "param_groups"},
     "scheduler": {"last_epoch"},
@@ -60,6 +63,8 @@ class FileObserver:
                 )
             )
             event = watch.add(StateTaken(kind=kind, owner=owner, shares=shares))
+            event.weights = _some_weights(state) if kind == "module" else None
+            event.used = _has_stepped(args[0])
             if shares:
                 assert first is not None
                 self._taken.append((weakref.ref(first), event))
@@ -121,6 +126,7 @@ class FileObserver:
             watch.facts.parameters[number].loaded = True
         if isinstance(given, Mapping):
             event.given, event.own = _names(given), _names(module.state_dict())
+            event.weights = _some_weights(given)
         if event.taken is None:
             self._loaded.append((frozenset(weights), event))
             watch.hook_steps()
@@ -188,6 +194,20 @@ def _is_own(module: nn.Module, given: Mapping[Any, Any]) -> bool:
 
 def _names(state: Mapping[Any, Any]) -> tuple[str, ...]:
     return tuple(str(name) for name, one in state.items() if isinstance(one, Tensor))
+
+
+def _some_weights(state: Mapping[Any, Any]) -> float | None:
+    """Return a sum of some entries of a state's first tensors; None if it holds none that can be read."""
+    some = [one for one in islice(state.values(), _LOOKED_AT) if isinstance(one, Tensor) and is_readable(one)]
+    values = [float(one.detach().reshape(-1)[:_LOOKED_AT].double().sum()) for one in some]
+    return sum(values) if values else None
+
+
+def _has_stepped(owner: Any) -> bool:
+    """Return True if an optimizer's state, or the place of a scheduler, comes from a step."""
+    if isinstance(owner, torch.optim.Optimizer):
+        return bool(owner.state) and not _is_fresh(owner)
+    return not isinstance(owner, nn.Module) and bool(getattr(owner, "last_epoch", 0))
 
 
 def _is_fresh(optimizer: Any) -> bool:

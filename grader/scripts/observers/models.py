@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from grader.scripts import graph
 from grader.scripts.batch_hashes import is_continuous, row_hashes
-from grader.scripts.batch_parts import first_tensor, is_readable
+from grader.scripts.batch_parts import first_tensor, is_readable, tokens
 from grader.scripts.copy_events import ModuleCopied
 from grader.scripts.facts import (
     Detached,
@@ -29,7 +29,7 @@ from grader.scripts.observers.mixing import MixingObserver
 from grader.scripts.observers.shapes import ShapeObserver
 from grader.scripts.observers.unregistered import name_unregistered
 from grader.scripts.patches import Original
-from grader.scripts.places import Place, own_frames, own_place, place_of
+from grader.scripts.places import Place, callers, own_frames, own_place, place_of
 from grader.scripts.things import ModuleFacts
 from grader.scripts.watch import Watch, autocast_type
 
@@ -161,14 +161,20 @@ class ModelObserver:
             if given is not None and is_readable(given):
                 self._look_at_input(event, given)
         event.grad = torch.is_grad_enabled()
-        if module.training and not event.grad:
-            with watch.working():
-                event.weights = _weights(module)
         watch.add(event)
         self._mixing.forward_began(event)
         watch.last_forward = event
-        if not event.grad:
-            watch.evaluated(number)
+        if event.grad:
+            watch.forward_began()
+        else:
+            self._builds_no_graph(event, module)
+
+    def _builds_no_graph(self, event: ForwardRan, module: nn.Module) -> None:
+        event.callers = callers()
+        if module.training:
+            with self._watch.working():
+                event.weights = _weights(module)
+        self._watch.evaluated(event.module)
 
     def forward_ended(
         self, module: nn.Module, args: Arguments, kwargs: Keywords | None, output: Any = None
@@ -194,7 +200,7 @@ class ModelObserver:
         with watch.working():
             if event.rows is None and kwargs and (given := first_tensor(kwargs)) is not None:
                 event.rows, event.batch = row_hashes(given), given.size(0)
-                event.tokens = _tokens(given)
+                event.tokens = tokens(given)
             if self._input is not None:
                 self._look_for_changes(event, *self._input)
                 self._input = None
@@ -202,7 +208,7 @@ class ModelObserver:
             graph.mark_output(output, event.serial)
 
     def _look_at_input(self, event: ForwardRan, given: Tensor) -> None:
-        event.tokens = _tokens(given)
+        event.tokens = tokens(given)
         rows = event.rows
         if rows is not None and len(rows) > 1 and given.stride(0) != 0:
             event.repeated_row = bool((rows == rows[0]).all())
@@ -261,6 +267,7 @@ class ModelObserver:
                         live_parts=len(live),
                         live_drops=len(live) - norms,
                         weights=_weights(module),
+                        callers=callers(),
                     )
                 )
 
@@ -445,15 +452,6 @@ class ModelObserver:
         if not self._watch.busy and not self._watch.in_backward and not self._watch.in_steps:
             self._watch.add(NumberRead(of_loss=args[0].grad_fn is not None, loss=graph.loss_of(args[0])))
         return done
-
-
-def _tokens(given: Tensor) -> Tensor | None:
-    """Return a copy of a batch of sequences of integers, at most 64 rows; None for anything else."""
-    if not is_readable(given) or given.ndim != 2 or given.is_floating_point() or given.is_complex():
-        return None
-    if given.shape[1] > _MOST_TARGETS:
-        return None
-    return given.detach()[:64].clone()
 
 
 def _construction(module: nn.Module) -> tuple[Place, ...]:

@@ -17,6 +17,9 @@ Arguments = tuple[Any, ...]
 Keywords = dict[str, Any]
 
 
+_MOST_RATES = 4096
+
+
 class SchedulerObserver:
     """Handlers around schedulers."""
 
@@ -25,6 +28,8 @@ class SchedulerObserver:
         self._scheduling = 0
         self._stepped: dict[int, tuple[weakref.ref[Any], int]] = {}
         """By id of an optimizer: itself and its steps."""
+        self._strides: dict[int, int] = {}
+        """By optimizer (number): of so many steps the rate of one is kept."""
         self._counts: dict[int, dict[int, int]] = {}
         """By scheduler: steps of each optimizer when it stepped last."""
 
@@ -101,6 +106,13 @@ class SchedulerObserver:
         if reference is None or reference() is not optimizer:
             reference, count = weakref.ref(optimizer), 0
         self._stepped[id(optimizer)] = reference, count + 1
+        number = self._watch.optimizers.find(optimizer)
+        if number is not None and count % self._strides.setdefault(number, 1) == 0:
+            course = self._watch.facts.optimizers[number].course
+            course.append(float(optimizer.param_groups[0].get("lr", 0.0)))
+            if len(course) > _MOST_RATES:
+                del course[1::2]
+                self._strides[number] *= 2
 
     def _look_for_another(
         self, number: int, held: Any, before: tuple[float, ...], after: tuple[float, ...]

@@ -1,4 +1,4 @@
-"""Observe what makes an update: backward, clearing, clipping, scaling, steps and schedulers."""
+"""Observe what makes an update: backward, clearing, clipping, steps and schedulers."""
 
 import weakref
 from collections import Counter
@@ -11,7 +11,6 @@ from grader.scripts import graph
 from grader.scripts.averaging import averaging_assignments
 from grader.scripts.baselines import pulls_baseline
 from grader.scripts.facts import (
-    AutocastEntered,
     BackwardRan,
     Cleared,
     Clipped,
@@ -19,23 +18,22 @@ from grader.scripts.facts import (
     GraphKept,
     GroupAdded,
     OptimizerBuilt,
-    ScalerBuilt,
-    ScalerCalled,
     Stepped,
     UpdatedByHand,
 )
 from grader.scripts.observers.copies import CopyObserver
 from grader.scripts.observers.functions import FunctionObserver
+from grader.scripts.observers.own_updates import OwnUpdateObserver
 from grader.scripts.observers.rounding import RoundingObserver
 from grader.scripts.observers.schedulers import rates
-from grader.scripts.observers.spent_groups import spent_groups
+from grader.scripts.observers.written_losses import WrittenLossObserver
 from grader.scripts.patches import Original
-from grader.scripts.places import Place, own_frames, own_place, place_of
+from grader.scripts.places import Place, callers, own_place
+from grader.scripts.spent import spent_groups
 from grader.scripts.watch import Watch, autocast_type
 
 Arguments = tuple[Any, ...]
 Keywords = dict[str, Any]
-_MOST_CALLERS = 5
 _LOOKED_AT = 4
 _MOST_KEPT = 64
 _LOOKS = (7, 15, 31, 63)
@@ -55,13 +53,19 @@ class UpdateObserver:
         self._tokens: list[tuple[int, weakref.ref[graph.Token]]] = []
         self._rounding = RoundingObserver()
         self._functions = FunctionObserver(watch)
+        self._written = WrittenLossObserver(watch)
+        self._own = OwnUpdateObserver(watch)
         self._last_steps: dict[int, int] = {}
         """By optimizer: the update in which it last stepped."""
         self._idle: dict[int, tuple[int, Tensor]] = {}
         """By parameter that no stepping optimizer holds: the update of its last gradient, and its entries then."""
         self._building: set[int] = set()
+        self._rates: dict[int, tuple[float, ...]] = {}
+        """By optimizer: its rates at its first step."""
         self._grads: dict[int, tuple[int, int]] = {}
         self._by_hand: dict[int, Tensor] = {}
+        self._same_at_forward = False
+        """A forward began since the last backward, and none of these had changed then."""
         self._stepped = False
         """Some optimizer made a step; until then parameters may be updated by hand."""
         self._wrapped: tuple[weakref.ref[Tensor], Place | None, int] | None = None
@@ -69,6 +73,7 @@ class UpdateObserver:
             id(tensor): (weakref.ref(tensor), graph.version(tensor)) for tensor in graph.tensors_with_graphs()
         }
         """Tensors with graphs that were there when the watch began, with their versions."""
+        watch.forward_began = self._forward_began
         watch.at_end.append(lambda: self._look_for_kept_graphs(ended=True))
 
     # ---- backward ----------------------------------------------------------------------------
@@ -126,7 +131,7 @@ class UpdateObserver:
                 spread=graph.spread_difference(roots[0]) if roots else None,
                 flat_terms=graph.flat_terms(roots[0]) if roots else 0,
                 summed=graph.summed_shape(roots[0]) if roots else (),
-                callers=_callers(),
+                callers=callers(),
                 retain=bool(kwargs.get("retain_graph")),
                 forward=None if watch.last_forward is None else watch.last_forward.serial,
                 in_step=bool(watch.in_steps),
@@ -140,6 +145,7 @@ class UpdateObserver:
             event.pulls_baseline = any(map(pulls_baseline, roots))
             event.spread_entries = graph.spread_entries(roots[0]) if roots else None
         self._functions.about_to_run(found.functions)
+        self._written.about_to_run(event, roots)
         for node in [*(root.grad_fn for root in roots), *found.loss_nodes]:
             token = graph.attach_token(node)
             if token is not None:
@@ -230,30 +236,43 @@ class UpdateObserver:
             return False
         return not torch.equal(tensor.detach().reshape(-1)[:8], self._by_hand[number])
 
+    def _forward_began(self) -> None:
+        if self._by_hand and not self._stepped:
+            with self._watch.working():
+                self._same_at_forward = not any(map(self._differs, self._by_hand))
+
     def _changed_by_hand(self) -> list[int]:
         """Notice parameters that no optimizer holds and that changed since the last backward, and return them."""
         watch = self._watch
         changed = [number for number in self._by_hand if self._differs(number)]
+        self._own.backward_begins(changed, list(self._by_hand))
         self._by_hand = {}
+        within, self._same_at_forward = self._same_at_forward, False
         if not changed or self._stepped:
             return []
-        watch.add(UpdatedByHand())
+        watch.add(UpdatedByHand(within=within))
         watch.update_ended()
         return changed
 
     def gradient_taken(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
-        """Note a call of `torch.autograd.grad`."""
+        """Note a call of `torch.autograd.grad`, and whether what it is about was updated by hand since the last."""
         watch = self._watch
-        if not watch.busy and not watch.in_backward:
-            given = args[1] if len(args) > 1 else kwargs.get("inputs", ())
-            known = map(watch.parameters.find, given if isinstance(given, list | tuple) else [given])
-            watch.add(
-                GradientTaken(
-                    create_graph=bool(kwargs.get("create_graph")),
-                    parameters=frozenset(one for one in known if one is not None),
-                )
-            )
-        return original(*args, **kwargs)
+        if watch.busy or watch.in_backward:
+            return original(*args, **kwargs)
+        create = bool(kwargs.get("create_graph"))
+        given = args[1] if len(args) > 1 else kwargs.get("inputs", ())
+        known = map(watch.parameters.find, given if isinstance(given, list | tuple) else [given])
+        parameters = frozenset(one for one in known if one is not None)
+        watch.add(GradientTaken(create_graph=create, parameters=parameters))
+        if create or torch._C._functorch.peek_interpreter_stack() is not None:
+            return original(*args, **kwargs)
+        with watch.working():
+            leaves = self._own.gradient_asked(given)
+        done = original(*args, **kwargs)
+        if leaves:
+            with watch.working():
+                self._own.gradient_given(leaves, done)
+        return done
 
     # ---- optimizers --------------------------------------------------------------------------
 
@@ -377,13 +396,15 @@ class UpdateObserver:
                 window=read.window,
                 rates=rates(optimizer),
                 graphs_alive=len({backward for backward, _ in self._tokens}),
-                callers=_callers(),
+                callers=callers(),
             )
         )
+        if self._rates.setdefault(number, event.rates) != event.rates:
+            watch.hook_steps()  # to know where they come to
         if not closure:
             self._rounding.step_begins(optimizer, event)
 
-    # ---- clipping, scaler, autocast ----------------------------------------------------------
+    # ---- clipping ----------------------------------------------------------------------------
 
     def clipped(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
         """Note whose gradients are clipped, and how."""
@@ -425,68 +446,6 @@ class UpdateObserver:
         steps = (one for one in reversed(watch.facts.events) if isinstance(one, Stepped))
         running = next((one for one in steps if one.optimizer == watch.in_steps[-1]), None)
         return running is not None and running.weights == self._weights(running.optimizer)
-
-    def scaler_built(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
-        """Note where a GradScaler is constructed."""
-        done = original(*args, **kwargs)
-        watch = self._watch
-        if not watch.busy and watch.scalers.find(args[0]) is None:
-            watch.add(ScalerBuilt(scaler=watch.scalers.add(args[0])))
-        return done
-
-    def _scaled(self, method: str, original: Original, args: Arguments, kwargs: Keywords) -> Any:
-        watch = self._watch
-        scaler = args[0]
-        if watch.busy or not getattr(scaler, "_enabled", True):
-            return original(*args, **kwargs)
-        number = watch.scalers.find(scaler)
-        if number is None:
-            number = watch.scalers.add(scaler)
-        optimizer = None
-        if method in ("unscale_", "step"):
-            given = args[1] if len(args) > 1 else kwargs.get("optimizer")
-            given = getattr(given, "optimizer", given)
-            with watch.working():
-                optimizer = watch.optimizer(given) if isinstance(given, torch.optim.Optimizer) else None
-        before = watch.facts.updates
-        event = watch.add(ScalerCalled(scaler=number, method=method, optimizer=optimizer))
-        done = original(*args, **kwargs)
-        if method == "scale" and isinstance(getattr(scaler, "_scale", None), Tensor):
-            event.scale = scaler._scale.detach().clone()
-        if method == "unscale_" and optimizer is not None:
-            watch.ledgers[optimizer].forget_signature()  # unscaling leaves the version as it is
-        event.skipped = method == "step" and watch.facts.updates == before
-        return done
-
-    def scaler_scale(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
-        """Note `scaler.scale`."""
-        return self._scaled("scale", original, args, kwargs)
-
-    def scaler_unscale(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
-        """Note `scaler.unscale_`."""
-        return self._scaled("unscale_", original, args, kwargs)
-
-    def scaler_step(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
-        """Note `scaler.step`."""
-        return self._scaled("step", original, args, kwargs)
-
-    def scaler_update(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
-        """Note `scaler.update`."""
-        return self._scaled("update", original, args, kwargs)
-
-    def autocast_entered(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
-        """Note an autocast region."""
-        done = original(*args, **kwargs)
-        if not self._watch.busy:
-            region = args[0]
-            kind = str(region.fast_dtype).removeprefix("torch.")
-            self._watch.add(AutocastEntered(dtype=kind, enabled=bool(region._enabled)))
-        return done
-
-
-def _callers() -> tuple[Place, ...]:
-    """Return the learner's lines that led to the running one, innermost first, without it."""
-    return tuple(place_of(one.f_code, one.f_lineno) for one in own_frames()[1:_MOST_CALLERS])
 
 
 def _closure(args: Arguments, kwargs: Keywords) -> bool:

@@ -58,6 +58,8 @@ class Slices:
     """Rows of its training forwards."""
     at_once: bool
     """One training forward saw them all: a graph, of which masks may choose."""
+    callers: tuple[Place, ...]
+    """The learner's lines that led to the last of these forwards, innermost first."""
 
 
 def slices(facts: Facts) -> Iterator[Slices]:
@@ -72,9 +74,11 @@ def slices(facts: Facts) -> Iterator[Slices]:
         trained = set[int]().union(*parts)
         evaluated = [one for one in own if not one.grad and one.update]
         for place in dict.fromkeys(one.place for one in evaluated):
-            seen = set[int]().union(*(_row_set(one) for one in evaluated if one.place == place))
+            these = [one for one in evaluated if one.place == place]
+            seen = set[int]().union(*map(_row_set, these))
             if trained and place is not None:
-                yield Slices(place, seen, trained, any(part == trained for part in parts))
+                at_once = any(part == trained for part in parts)
+                yield Slices(place, seen, trained, at_once, these[-1].callers)
 
 
 def _row_set(one: ForwardRan) -> set[int]:

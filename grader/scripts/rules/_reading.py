@@ -170,6 +170,26 @@ def at(file: str, node: ast.AST, function: str = "") -> Place:
     return Place(file, int(node.lineno), function)  # type: ignore[attr-defined]
 
 
+def loss_line(backward: Place | None) -> Place | None:
+    """Return the line that computed what a line calls `backward` on; that line itself if it names nothing."""
+    if backward is None:
+        return None
+    found = []
+    for statement in around(backward, ast.Expr)[:1]:
+        for call in calls(statement, "backward"):
+            rooted = [call.func.value] if isinstance(call.func, ast.Attribute) else []
+            for part in [*rooted, *call.args]:
+                named = [one.id for one in ast.walk(part) if isinstance(one, ast.Name)]
+                found += [line for name in named if (line := assigned_line(backward, name)) is not None]
+    own = [one for one in found if _same_function(backward, one)]
+    return max(own, key=lambda one: one.line, default=backward)
+
+
+def _same_function(one: Place, other: Place) -> bool:
+    first, second = (around(place, ast.FunctionDef, ast.AsyncFunctionDef)[:1] for place in (one, other))
+    return first == second
+
+
 def assigned_line(place: Place, name: str) -> Place | None:
     """Return the last assignment of a name before a line, in its own function or at the module's level."""
     found = [

@@ -5,7 +5,7 @@ from bisect import bisect
 from collections.abc import Iterator
 from itertools import pairwise
 
-from grader.scripts.facts import Facts, Scheduled
+from grader.scripts.facts import Facts, Scheduled, Stepped
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
@@ -13,6 +13,7 @@ from grader.scripts.states import StateTaken
 from grader.scripts.things import SchedulerFacts
 
 _FEWEST, _FEWEST_OF_LENGTH = 10, 4
+_FEWEST_RATES, _NOT_BEGUN, _AS_FAST = 9, 0.8, 0.9
 _PART, _FEWEST_WRITTEN, _FEWEST_UPDATES = 0.5, 3, 3
 
 
@@ -58,6 +59,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
     yield from _into_copies(facts)
     if not facts.whole:
         return  # what comes later is not known
+    yield from _set_by_hand(facts)
     for scheduler in facts.schedulers:
         calls = [one for one in facts.of(Scheduled) if one.scheduler == scheduler.number and one.after]
         count, last = scheduler.steps, scheduler.rate
@@ -91,6 +93,70 @@ def _find(facts: Facts) -> Iterator[Finding]:
             continue
         if length and short:
             yield _too_long(scheduler.built, int(length), scheduler, calls)
+
+
+def _set_by_hand(facts: Facts) -> Iterator[Finding]:
+    """Find rates without a scheduler that have only begun to fall when the training ends.
+
+    They fall in equal steps or ever faster: a line, or the beginning of a cosine. One that decays by a factor, or that
+    has come to its end, falls ever slower.
+    """
+    scheduled = {one.optimizer for one in facts.schedulers}
+    for optimizer in facts.optimizers:
+        course = optimizer.course
+        steps = facts.steps(optimizer.number)
+        if optimizer.number in scheduled or len(course) < _FEWEST or not steps or _ends_early(steps):
+            continue
+        peak = max(course)
+        falling = course[len(course) - 1 - course[::-1].index(peak) :]
+        values = [falling[0], *(now for before, now in pairwise(falling) if now != before)]
+        if (
+            len(values) < _FEWEST_RATES
+            or not _NOT_BEGUN * peak <= values[-1] < peak
+            or min(values) < values[-1]
+        ):
+            continue
+        cuts = [i * (len(values) - 1) // 4 for i in range(5)]
+        falls = [(values[first] - values[last]) / (last - first) for first, last in pairwise(cuts)]
+        if min(falls) <= 0 or any(after < _AS_FAST * before for before, after in pairwise(falls)):
+            continue
+        yield Finding(
+            place=_writing_line(facts) or optimizer.built,
+            sentence=Said(
+                "손으로 정한 학습률이 내려가기 시작하자마자 학습이 끝나요. 스케줄이 학습보다 훨씬 길어요.",
+                "The rate that is set by hand has only begun to fall when the training ends: its schedule is much "
+                "longer than the training.",
+            ),
+            evidence=Said(
+                f"가장 높은 학습률은 {peak:.3g}이었고, 점점 빨리 또는 한결같이 내려가다가 {values[-1]:.3g}"
+                f"({values[-1] / peak:.0%})에서 끝났어요.",
+                f"It rose to {peak:.3g} and fell steadily or ever faster, but ended at {values[-1]:.3g} "
+                f"({values[-1] / peak:.0%}).",
+            ),
+            mend=Said(
+                "스케줄의 길이를 전체 업데이트 수(에폭 수 × 에폭마다의 배치 수)로 정하세요.",
+                "Set its length to the number of all updates: epochs times batches per epoch.",
+            ),
+        )
+
+
+def _ends_early(steps: list[Stepped]) -> bool:
+    """Return True if a loop around an optimizer's steps can be left before its end."""
+    places = {place for one in steps for place in (one.place, *one.callers) if place is not None}
+    loops = [loop for place in places for loop in _reading.around(place, *_reading.LOOPS)]
+    return any(isinstance(one, ast.Break | ast.Return) for loop in loops for one in ast.walk(loop))
+
+
+def _writing_line(facts: Facts) -> Place | None:
+    """Return the only line that writes into `["lr"]`."""
+    found = [
+        _reading.at(file, made)
+        for file in _reading.files(facts)
+        for made in _reading.nodes(file, ast.Assign)
+        for target in made.targets  # type: ignore[attr-defined]
+        if isinstance(target, ast.Subscript) and ast.unparse(target.slice) == "'lr'"
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def _may_stop_early(calls: list[Scheduled]) -> bool:

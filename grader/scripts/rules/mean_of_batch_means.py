@@ -68,6 +68,55 @@ def _gathered(loop: ast.For) -> Iterator[tuple[str, bool]]:
                 yield holder.id, True
 
 
+def _weighed_alike(file: str, loop: ast.For) -> Iterator[tuple[ast.expr, str]]:
+    """Iterate over batch means that a loop gathers beside a 1 in place of the batch's size, and what gathers them."""
+    meters = set(_methods_counting_one(file))
+    for one in ast.walk(loop):
+        value = one.value if isinstance(one, ast.AugAssign) and isinstance(one.op, ast.Add) else None
+        holder: ast.expr | None = one.target if isinstance(one, ast.AugAssign) else None
+        if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.args:
+            holder = one.func.value
+            value = one.args[0] if one.func.attr == "append" else None
+            alone = len(one.args) == 1 and not one.keywords
+            if one.func.attr in meters and alone and isinstance(holder, ast.Name | ast.Attribute):
+                if _is_mean(one.args[0]):
+                    yield one, ast.unparse(holder)
+                continue
+        if value is None or not isinstance(holder, ast.Name):
+            continue
+        for pair in _reading.nodes_of(value, ast.Tuple, ast.List):
+            parts = pair.elts  # type: ignore[attr-defined]
+            if len(parts) == 2 and any(map(_is_one, parts)) and any(map(_is_mean, parts)):
+                yield value, holder.id
+
+
+def _is_one(value: ast.expr) -> bool:
+    """Return True for `1`, `1.0`, `torch.ones(())` or `torch.tensor(1.0)`."""
+    if isinstance(value, ast.Call):
+        if _reading.called(value) == "ones":
+            return [ast.unparse(one) for one in value.args] in (["()"], ["1"], ["[]"])
+        return (
+            _reading.called(value) in ("tensor", "float") and len(value.args) == 1 and _is_one(value.args[0])
+        )
+    return isinstance(value, ast.Constant) and value.value == 1 and not isinstance(value.value, bool)
+
+
+def _methods_counting_one(file: str) -> Iterator[str]:
+    """Iterate over methods of a value and its count, which is 1 if none is given: `update(self, value, n=1)`."""
+    for one in _reading.nodes(file, ast.ClassDef):
+        for method in one.body:  # type: ignore[attr-defined]
+            if (
+                isinstance(method, ast.FunctionDef)
+                and len(method.args.args) == 3
+                and len(method.args.defaults) == 1
+            ):
+                count, default = method.args.args[2].arg, method.args.defaults[0]
+                added = [each for each in ast.walk(method) if isinstance(each, ast.AugAssign)]
+                weighed = any(_reading.reads(each.value, count) for each in added)
+                if weighed and _is_one(default) and method.name in ("update", "add"):
+                    yield method.name
+
+
 def _counters(loop: ast.For) -> set[str]:
     """Return the names that a loop raises by one in each round."""
     return {
@@ -140,8 +189,9 @@ def _find(facts: Facts) -> Iterator[Finding]:
             assert began[-1].place is not None
             if loop.lineno != began[-1].place.line:
                 continue
-            for name, listed in _gathered(loop):
-                divided = _divided(began[-1].place.file, loop, name, listed)
+            file = began[-1].place.file
+            found = [(name, _divided(file, loop, name, listed)) for name, listed in _gathered(loop)]
+            for name, divided in [*found, *((name, made) for made, name in _weighed_alike(file, loop))]:
                 if divided is None or divided.lineno in told:
                     continue
                 told.add(divided.lineno)

@@ -1,7 +1,9 @@
 """Gradients are not cleared: what one step has read is read again by the next."""
 
 from collections.abc import Iterator
+from statistics import fmean
 
+from grader.scripts.by_hand import GradientsReused
 from grader.scripts.facts import BackwardRan, Cleared, Facts, Stepped
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.ledger import MOST_IN_RECIPE
@@ -13,6 +15,9 @@ from grader.scripts.things import OptimizerFacts
 _WHOLE = 0.5
 """A step that still holds this much of what the previous one read was not cleared."""
 _FEWEST = 3
+_UNDIMINISHED = 0.99
+"""Old gradients that weigh less than this, relative to the newest, fade: that is momentum."""
+_UNEXPLAINED, _NEEDED = 0.05, 0.2
 _RARELY = 0.5
 """A `zero_grad` that runs less often than this, per update, is called too rarely."""
 
@@ -162,10 +167,45 @@ def _by_hand(facts: Facts) -> Iterator[Finding]:
     )
 
 
+def _in_own_store(facts: Facts) -> Iterator[Finding]:
+    """Find updates by hand that are still made of all gradients since the first, none of them faded."""
+    for one in facts.of(GradientsReused):
+        old, new = (
+            fmean(one.oldest),
+            fmean(one.newest),
+        )  # the factors of gradients that are alike are exact in sum
+        weights = [old / new, one.between / new] if new < 0 else [0.0]
+        needed = (
+            one.unexplained < _NEEDED * one.without_oldest
+        )  # gradients that are alike stand for one another
+        if min(weights) < _UNDIMINISHED or one.unexplained > _UNEXPLAINED or not needed:
+            continue
+        yield Finding(
+            place=one.place,
+            sentence=Said(
+                "직접 모은 그레이디언트를 업데이트한 뒤에 비우지 않아서, 앞에서 이미 쓴 그레이디언트가 모두 다시 "
+                "들어가요. 모멘텀과 달리 오래된 것도 줄지 않아요.",
+                "Gradients that are added up by hand are not zeroed after the update, so each update repeats all that "
+                "earlier ones have used. Unlike with momentum, the old ones do not fade.",
+            ),
+            evidence=Said(
+                f"{one.updates}번째 업데이트를 그레이디언트로 나누어 보니 첫 업데이트의 것이 가장 새것의 "
+                f"{weights[0]:.3g}배로 들어 있었어요 (설명되지 않은 부분 {one.unexplained:.1%}).",
+                f"Update {one.updates} still held the gradients of the first one, {weights[0]:.3g} times as much as "
+                f"the newest ({one.unexplained:.1%} of it unexplained).",
+            ),
+            mend=Said(
+                "업데이트한 다음 모아 둔 텐서를 0으로 채우세요 (`torch._foreach_zero_`, `g.zero_()`).",
+                "Zero the tensors that hold the sums after each update (`torch._foreach_zero_`, `g.zero_()`).",
+            ),
+        )
+
+
 def _find(facts: Facts) -> Iterator[Finding]:
     yield from _in_steps(facts)
     yield from _in_closures(facts)
     yield from _by_hand(facts)
+    yield from _in_own_store(facts)
 
 
 RULE = Rule(

@@ -1,5 +1,6 @@
 """Parameters that an optimizer holds and that never get a gradient: the graph is cut before them."""
 
+import ast
 from collections.abc import Iterator
 
 from grader.scripts.facts import (
@@ -13,10 +14,13 @@ from grader.scripts.facts import (
 )
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
+from grader.scripts.rules import _reading
 from grader.scripts.source import is_conditional
 from grader.scripts.things import ParameterFacts
 
 _FEWEST = 3
+_SWITCHES = {"grad", "inference"}
+"""Words of `no_grad()`, `set_grad_enabled(…)` and `inference_mode()`."""
 
 
 def starved(facts: Facts, *, idle: bool = False) -> dict[int, ParameterFacts]:
@@ -122,18 +126,39 @@ def _without_grad(facts: Facts) -> Iterator[Finding]:
             or last < facts.updates - 10
         ):
             continue
-        yield _told(forwards[-1].place, these, len(forwards))
+        yield _told(forwards[-1].place, these, len(forwards), forwards[-1].callers)
     parts = [one for one in facts.of(PartWithoutGrad) if one.parameters and one.parameters <= hungry.keys()]
     for place in dict.fromkeys(one.place for one in parts):
         behind = frozenset[int]().union(*(one.parameters for one in parts if one.place == place))
         these = [hungry[number] for number in sorted(behind)]
-        yield _told(place, these, sum(1 for _ in facts.of(BackwardRan)))
+        led = next(one.callers for one in parts if one.place == place)
+        yield _told(place, these, sum(1 for _ in facts.of(BackwardRan)), led)
         return
 
 
-def _told(place: Place | None, these: list[ParameterFacts], count: int) -> Finding:
+def _switched_off(place: Place | None, callers: tuple[Place, ...]) -> Place | None:
+    """Return the line that switches gradients off if a caller does it; a part's own line if its function does."""
+    for line in (place, *callers) if place is not None else ():
+        assert line is not None
+        for one in _reading.around(line, ast.With, ast.FunctionDef):
+            assert isinstance(one, ast.With | ast.FunctionDef)
+            inside = isinstance(one, ast.With)
+            given = (
+                [item.context_expr for item in one.items] if isinstance(one, ast.With) else one.decorator_list
+            )
+            switch = next((each for each in given if _reading.words(each) & _SWITCHES), None)
+            if switch is not None:
+                return place if line == place else _reading.at(line.file, switch, line.function)
+            if not inside:
+                break
+    return place
+
+
+def _told(
+    place: Place | None, these: list[ParameterFacts], count: int, callers: tuple[Place, ...]
+) -> Finding:
     return Finding(
-        place=place,
+        place=_switched_off(place, callers),
         severity="bug" if _surely(place, these) else None,
         sentence=Said(
             "학습하는 순전파의 이 부분이 `no_grad` 안에서 실행돼서, 업데이트하려는 매개변수가 그레이디언트를 "

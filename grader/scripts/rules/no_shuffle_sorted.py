@@ -104,10 +104,13 @@ def _cut_by_hand(facts: Facts) -> Iterator[Finding]:
     """Find batches of one class each that a script without a loader cuts in the same order again and again."""
     passed: dict[tuple[int, ...], int] = {}
     classes: list[set[int]] = []
+    inputs: list[tuple[int, ...]] = []
     last: ForwardRan | None = None
     for event in facts.events:
         if isinstance(event, ForwardRan):
             last = event if event.grad else None
+            if last is not None and last.rows is not None:
+                inputs.append(tuple(last.rows.tolist()))
         elif (
             isinstance(event, LossComputed) and event.grad and event.targets is not None and last is not None
         ):
@@ -120,9 +123,16 @@ def _cut_by_hand(facts: Facts) -> Iterator[Finding]:
     every = set().union(*classes) if classes else set()
     single = sum(len(one) == 1 for one in classes)
     again = len(passed) >= _FEWEST and min(passed.values()) >= 1 and max(passed.values()) >= 2
-    if not again or len(every) < 2 or single < 0.8 * len(classes) or len(passed) > 0.6 * len(classes):
+    often = len(passed) <= 0.6 * len(classes) or _comes_again(inputs)
+    if not again or len(every) < 2 or single < 0.8 * len(classes) or not often:
         return
     yield _told(_cut_line(place), single, len(classes), len(every), _SHUFFLE)
+
+
+def _comes_again(inputs: list[tuple[int, ...]]) -> bool:
+    """Return True if inputs begin anew and come in the same order then, as far as they were seen."""
+    again = next((i for i, one in enumerate(inputs) if one in inputs[:i]), len(inputs))
+    return len(inputs) - again >= _FEWEST and inputs[again:] == inputs[: len(inputs) - again]
 
 
 def _stream_line(facts: Facts, kind: str) -> Place | None:
@@ -137,12 +147,16 @@ def _stream_line(facts: Facts, kind: str) -> Place | None:
 
 
 def _cut_line(place: Place | None) -> Place | None:
-    """Return the first line of the loop around a forward that cuts a slice; the forward's if none does."""
+    """Return the first line of the loop around a forward that cuts a slice, or that of a loop over given batches.
+
+    The forward's own line if there is no such loop.
+    """
     for loop in _reading.around(place, *_reading.LOOPS)[:1] if place is not None else []:
         assert place is not None
         lines = [one.lineno for one in ast.walk(loop) if isinstance(one, ast.Slice)]
-        if lines:
-            return Place(place.file, min(lines), place.function)
+        over = isinstance(loop, ast.For) and isinstance(loop.target, ast.Tuple) and loop.lineno
+        if lines or over:
+            return Place(place.file, min(lines) if lines else int(over), place.function)
     return place
 
 

@@ -1,15 +1,15 @@
 """Padded positions count in the accuracy."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from grader.scripts.facts import BackwardRan, Facts, ForwardRan, LossComputed
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
-from grader.scripts.rules.pad_in_loss import padded_share, padding
+from grader.scripts.rules.pad_in_loss import padded_share, padding, picked_padding
 
-_LEAST = 0.05
+_LEAST, _FEWEST = 0.05, 3
 _SIMPLE = ast.Assign | ast.AugAssign | ast.Expr | ast.Return
 
 
@@ -21,7 +21,8 @@ def _ignored(facts: Facts) -> float:
             share = float((one.targets == one.ignore_index).float().mean())
             shares.setdefault(one.place, []).append(share)
     ignored = max((sum(found) / len(found) for found in shares.values()), default=0.0)
-    return ignored or padded_share(facts)
+    picked = [float((one.targets == value).float().mean()) for one, value in picked_padding(facts)]
+    return ignored or padded_share(facts) or (sum(picked) / len(picked) if len(picked) >= _FEWEST else 0.0)
 
 
 def _masked(node: ast.AST) -> bool:
@@ -90,10 +91,19 @@ def _evaluating(facts: Facts, file: str) -> Iterator[ast.AST]:
         for statement in _reading.around(place, ast.For, ast.Expr, ast.Assign, ast.AugAssign, ast.Return)[:1]
         for call in _reading.nodes_of(statement, ast.Call)
     }
+    if any(isinstance(one, ast.AugAssign) for one in _evaluated(places, file)):
+        called |= {"__iadd__", "__add__"}
     for function in _reading.nodes(file, ast.FunctionDef):
         inside = any(_reading.runs_in(function, one, file) for one in facts.of(ForwardRan))
         if isinstance(function, ast.FunctionDef) and function.name in called and not inside:
             yield function
+
+
+def _evaluated(places: Iterable[Place | None], file: str) -> Iterator[ast.AST]:
+    """Iterate over the plain statements in which some forwards ran."""
+    for place in places:
+        if place is not None and place.file == file:
+            yield from _reading.around(place, ast.Expr, ast.Assign, ast.AugAssign, ast.Return)[:1]
 
 
 def _judging(facts: Facts, file: str) -> Iterator[tuple[ast.AST, ast.stmt]]:

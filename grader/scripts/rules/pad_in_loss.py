@@ -5,12 +5,15 @@ from collections.abc import Iterator
 
 from torch import Tensor
 
+from grader.scripts.by_hand import ScorePicked
 from grader.scripts.facts import Facts, ForwardRan, LossComputed
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.rules import _reading
 
 _FEWEST, _LEAST, _FEWEST_ROWS = 3, 0.1, 4
 _DISTANCES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+_NOTHING = 1e-6
+"""A gradient that is smaller than this, relative to the largest, is none."""
 _UNSET = -100
 """The `ignore_index` of a loss that was given none."""
 _NAMES = {"pad", "padded", "collate"}
@@ -30,7 +33,7 @@ def padding(rows: Tensor) -> int | None:
     return value if ok else None
 
 
-def _laid(loss: LossComputed, forward: ForwardRan | None) -> Iterator[Tensor]:
+def _laid(loss: LossComputed | ScorePicked, forward: ForwardRan | None) -> Iterator[Tensor]:
     """Iterate over the ways in which the targets may have stood as sequences."""
     assert loss.targets is not None
     laid = loss.target_laid or loss.target_shape
@@ -51,7 +54,7 @@ def _laid(loss: LossComputed, forward: ForwardRan | None) -> Iterator[Tensor]:
             yield loss.targets.reshape(first, -1).T
 
 
-def _beside_tokens(loss: LossComputed, forward: ForwardRan | None) -> int | None:
+def _beside_tokens(loss: LossComputed | ScorePicked, forward: ForwardRan | None) -> int | None:
     """Return the one target at all positions where the input is padded; None if there are several, or no padding.
 
     A target that is also a real label does not tell the ends of rows by itself: the tokens of the forward do.
@@ -87,6 +90,62 @@ def _padded(facts: Facts) -> Iterator[tuple[LossComputed, int | None]]:
                 found = [value]
             ignored = any(value == event.ignore_index for value in found)
             yield event, None if ignored or not found else found[0]
+
+
+def picked_padding(facts: Facts) -> Iterator[tuple[ScorePicked, int]]:
+    """Iterate over the looked-at picks of losses written by hand whose targets are padded, with the padding."""
+    last: ForwardRan | None = None
+    for event in facts.events:
+        if isinstance(event, ForwardRan):
+            last = event
+        elif isinstance(event, ScorePicked) and event.normalised:
+            found = [value for rows in _laid(event, last) if (value := padding(rows)) is not None]
+            beside = _beside_tokens(event, last) if not found else None
+            if found or beside is not None:
+                yield event, found[0] if found else int(beside or 0)
+
+
+def _counts(pick: ScorePicked, value: int) -> bool:
+    """Return True if the padding's picks move the loss: their gradient is not zero."""
+    if pick.weights is None or len(pick.weights) != len(pick.targets):
+        return False
+    size = pick.weights.abs()
+    return float((size[pick.targets == value] > _NOTHING * size.max()).float().mean()) > 0.5
+
+
+def _by_hand(facts: Facts) -> Iterator[Finding]:
+    """Find losses written by hand in which the padding's log-probabilities have a gradient."""
+    padded = list(picked_padding(facts))
+    for place in dict.fromkeys(pick.place for pick, _ in padded):
+        picks = [one for one in facts.of(ScorePicked) if one.place == place and one.normalised]
+        these = [(pick, value) for pick, value in padded if pick.place == place]
+        counted = [pick for pick, value in these if _counts(pick, value)]
+        value = these[-1][1]
+        few = len(counted) < max(_FEWEST, 0.75 * len(picks)) or len(counted) < len(these)
+        if few or len({value for _, value in these}) > 1:
+            continue
+        shares = [float((one.targets == value).float().mean()) for one in counted]
+        named = _named(facts)
+        yield Finding(
+            place=counted[-1].made or _reading.loss_line(place),
+            severity="bug" if named else "warning",
+            sentence=Said(
+                f"길이를 맞추려고 채운 자리(값 {value})도 손실에 들어가요. 그레이디언트의 많은 부분이 "
+                f"채움 값을 맞히는 데 쓰여요." + ("" if named else " 그 값도 배워야 하나요?"),
+                f"The positions that were padded (value {value}) count in the loss, so much of the gradient is "
+                "about predicting padding." + ("" if named else " Is that value meant to be learnt?"),
+            ),
+            evidence=Said(
+                f"살펴본 손실 {len(picks)}번 가운데 {len(counted)}번에서 정답의 평균 "
+                f"{sum(shares) / len(shares):.0%}가 줄 끝의 {value}였고, 그 자리의 그레이디언트가 0이 아니었어요.",
+                f"In {len(counted)} of {len(picks)} losses on average {sum(shares) / len(shares):.0%} of the targets "
+                f"were {value} at the ends of rows, and their gradient was not zero.",
+            ),
+            mend=Said(
+                f"마스크로 그 자리를 빼고 평균하세요: `mask = target != {value}`.",
+                f"Leave them out of the mean: `mask = target != {value}`.",
+            ),
+        )
 
 
 def padded_share(facts: Facts) -> float:
@@ -141,6 +200,7 @@ def _of_numbers(facts: Facts) -> Iterator[Finding]:
 
 def _find(facts: Facts) -> Iterator[Finding]:
     yield from _of_numbers(facts)
+    yield from _by_hand(facts)
     losses = list(_padded(facts))
     for place in dict.fromkeys(loss.place for loss, _ in losses):
         these = [(loss, value) for loss, value in losses if loss.place == place]

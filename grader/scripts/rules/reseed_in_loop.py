@@ -11,10 +11,10 @@ from grader.scripts.facts import (
     ForwardRan,
     LoaderBegan,
     OptimizerBuilt,
-    Seeded,
 )
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
+from grader.scripts.random_events import Drawn, Seeded
 from grader.scripts.rules import _reading
 from grader.scripts.rules._orders import same_orders
 from grader.scripts.source import in_loop
@@ -138,6 +138,88 @@ def _generators(facts: Facts) -> Iterator[Finding]:
                     )
 
 
+def _drawn_again(facts: Facts) -> Iterator[Finding]:
+    """Find lines that draw the same numbers from their own generator for different inputs of the training.
+
+    Fixed numbers may be meant for a thing that stays, such as a projection, and so is an evaluation's noise: only those
+    count that come with each update, one row for each of its model's.
+    """
+    found: dict[Place, list[tuple[Drawn, ForwardRan]]] = {}
+    waiting: list[Drawn] = []
+    for event in facts.events:
+        if isinstance(event, Drawn):
+            waiting.append(event)
+        elif isinstance(event, ForwardRan):
+            for one in waiting if event.grad else ():
+                if one.place is not None:
+                    found.setdefault(one.place, []).append((one, event))
+            waiting = []
+    told: set[Place] = set()
+    for place, those in found.items():
+        rows = [one.rows.tolist() for one, _ in those if one.rows is not None]
+        inputs = {tuple(ran.rows.tolist()) for _, ran in those if ran.rows is not None}
+        sizes = {ran.batch for one, ran in those if one.rows is not None and len(one.rows) == ran.batch > 1}
+        updates = {one.update for one, _ in those}
+        again = sum(one == rows[0] for one in rows)
+        if min(len(updates), len(inputs), again) < _FEWEST or not sizes or again < 0.9 * len(those):
+            continue
+        seeding = _seeding_line(those[-1][0])
+        if (seeding or place) not in told:
+            told.add(seeding or place)
+            yield _told_of_draws(seeding or place, place.line, again, len(inputs), seeding is not None)
+
+
+def _seeding_line(drawn: Drawn) -> Place | None:
+    """Return the only line that seeds a generator in the function of a draw, in one that it calls, or in its caller."""
+    for place in (drawn.place, *drawn.callers) if drawn.place else ():
+        assert place is not None
+        for function in _reading.around(place, ast.FunctionDef)[:1]:
+            names = {_reading.called(one) for one in ast.walk(function)}
+            parts = [
+                function,
+                *(one for one in _reading.nodes(place.file, ast.FunctionDef) if _name(one) in names),
+            ]
+            calls = {
+                call.lineno: call
+                for part in parts
+                for call in _reading.calls(part, "manual_seed", "default_rng", "RandomState")
+                if ast.unparse(call.func) != "torch.manual_seed"
+            }
+            if len(calls) == 1:
+                return _reading.at(place.file, next(iter(calls.values())))
+    return None
+
+
+def _name(function: ast.AST) -> str:
+    return function.name if isinstance(function, ast.FunctionDef) else ""
+
+
+def _told_of_draws(place: Place, line: int, again: int, inputs: int, seeded: bool) -> Finding:
+    return Finding(
+        place=place,
+        severity=None if seeded else "warning",
+        sentence=Said(
+            "난수 생성기의 시드를 매번 같은 수로 다시 정해서, 배치는 달라지는데 뽑는 난수는 늘 똑같아요."
+            if seeded
+            else "배치는 달라지는데 여기서 뽑는 난수는 늘 똑같아요. 생성기의 시드를 매번 다시 정하나요?",
+            "The generator is seeded with the same number each time: the batches differ but the numbers drawn for "
+            "them are always the same."
+            if seeded
+            else "The batches differ but the numbers drawn for them are always the same: is the generator seeded anew?",
+        ),
+        evidence=Said(
+            f"{line}번째 줄에서 학습에 쓸 난수를 뽑은 {again}번이 모두 같은 값이었어요. "
+            f"모델의 입력은 {inputs}가지였어요.",
+            f"All {again} draws of line {line} for the training had the same values; the model's inputs were {inputs} "
+            "different ones.",
+        ),
+        mend=Said(
+            "생성기의 시드는 학습하기 전에 한 번만 정하세요.",
+            "Seed the generator once, before the training.",
+        ),
+    )
+
+
 def _seeding(statement: ast.stmt) -> list[ast.Call]:
     """Return the calls of a plain statement that seed a generator with a fixed number."""
     if not isinstance(statement, ast.Assign | ast.Expr):
@@ -152,7 +234,8 @@ def _seeding(statement: ast.stmt) -> list[ast.Call]:
 
 
 def _find(facts: Facts) -> Iterator[Finding]:
-    yield from _generators(facts)
+    looped = list(_generators(facts))
+    yield from looped or _drawn_again(facts)
     passes, again = _same_passes(facts)
     seeds = [one for one in facts.of(Seeded) if one.package == "torch" and one.seed is not None]
     alike = None if any(one.update for one in facts.of(Seeded)) else same_orders(facts)

@@ -3,8 +3,17 @@
 import itertools
 from collections.abc import Iterator
 
-from grader.scripts.facts import BackwardRan, Facts, ScalerCalled, Scheduled, SchedulerBuilt, Stepped
+from grader.scripts.facts import (
+    BackwardRan,
+    Facts,
+    ScalerCalled,
+    Scheduled,
+    SchedulerBuilt,
+    Stepped,
+    UpdatedByHand,
+)
 from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
 from grader.scripts.rules._windows import usual_length, windows
 from grader.scripts.things import SchedulerFacts
 
@@ -165,19 +174,21 @@ def _per_micro(facts: Facts) -> Iterator[Finding]:
         if scheduler.optimizer is None or scheduler.kind == "ReduceLROnPlateau":
             continue
         own = windows(facts, scheduler.optimizer)
-        window = usual_length(own)
         calls = _calls(facts, scheduler)
-        if window < 2 or len(own) < _FEWEST or not calls:
-            continue
-        aligned = 0
         steps = facts.steps(scheduler.optimizer)
+        window = usual_length(own)
+        aligned = 0
         for before, after in itertools.pairwise(steps):
             inside = facts.between(before.serial, after.serial)
             backwards = sum(isinstance(one, BackwardRan) for one in inside)
             moved = sum(isinstance(one, Scheduled) and one.scheduler == scheduler.number for one in inside)
             aligned += moved == backwards == window
+        if not aligned:  # SAM reads the second pass only
+            turns = [_turns(facts, scheduler, *both) for both in itertools.pairwise(steps)]
+            window = max(set(turns), key=turns.count, default=0)
+            aligned = turns.count(window)
         whole = len(steps) - 1
-        if aligned < _FEWEST or aligned < 0.6 * whole:
+        if window < 2 or len(own) < _FEWEST or not calls or aligned < _FEWEST or aligned < 0.6 * whole:
             continue
         at_end = _ended(calls, steps)
         yield Finding(
@@ -199,6 +210,26 @@ def _per_micro(facts: Facts) -> Iterator[Finding]:
                 "Step the scheduler inside the same condition as optimizer.step().",
             ),
         )
+
+
+def _turns(facts: Facts, scheduler: SchedulerFacts, before: Stepped, after: Stepped) -> int:
+    """Count a scheduler's moves between two steps if one backward of one line, and no other step, led to each.
+
+    0 if it is otherwise: another optimizer's step between them may be what the scheduler is to follow.
+    """
+    moved = 0
+    since: list[BackwardRan] = []
+    seen: set[Place | None] = set()
+    for one in facts.between(before.serial, after.serial):
+        if isinstance(one, BackwardRan):
+            since.append(one)
+        elif isinstance(one, Stepped | UpdatedByHand):
+            return 0
+        elif isinstance(one, Scheduled) and one.scheduler == scheduler.number:
+            if len(since) != 1:
+                return 0
+            moved, seen, since = moved + 1, {*seen, since[0].place}, []
+    return moved if len(seen) == 1 else 0
 
 
 def _ended(calls: list[Scheduled], steps: list[Stepped]) -> int:

@@ -3,7 +3,8 @@
 import ast
 from collections.abc import Iterator
 
-from grader.scripts.facts import Facts, LossComputed
+from grader.scripts.by_hand import MOST_LOOKS, SquashedTwice
+from grader.scripts.facts import BackwardRan, Facts, LossComputed
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
@@ -18,6 +19,43 @@ def _place(loss: LossComputed) -> Place | None:
         return loss.place
     calls = map(_reading.called, _reading.around(made, ast.Call))
     return made if {"Sequential", "sigmoid", "sigmoid_"} & set(calls) else loss.place
+
+
+def _by_hand(facts: Facts) -> Iterator[Finding]:
+    """Find cross-entropies of yes and no, written by hand for scores, that are given the output of a sigmoid."""
+    twice = [one for one in facts.of(SquashedTwice) if one.name == "Sigmoid"]
+    for place in dict.fromkeys(one.place for one in twice):
+        these = [one for one in twice if one.place == place]
+        ran = sum(one.place == place for one in facts.of(BackwardRan))
+        if len(these) < max(_FEWEST, min(MOST_LOOKS, ran)):
+            continue
+        made = these[-1].made
+        # One of several outputs may be needed as a probability elsewhere: the loss takes the wrong one.
+        beside = made is None or _reading.around(made, ast.Dict, ast.Tuple)
+        yield Finding(
+            place=_reading.loss_line(place) if beside else made,
+            sentence=Said(
+                "손실이 로짓을 받아 안에서 시그모이드를 하는데, 이미 시그모이드를 지난 값이 들어가요. "
+                "손실이 보는 확률이 0.5와 0.73 사이에 갇혀서 확신 있는 답을 배우지 못해요.",
+                "The loss applies the sigmoid itself but is given its output, so it sees probabilities between 0.5 "
+                "and 0.73 only and no answer can become certain.",
+            ),
+            evidence=Said(
+                f"살펴본 손실 {len(these)}번 모두 시그모이드의 출력({min(one.low for one in these):.2f}~"
+                f"{max(one.high for one in these):.2f})을 다시 확률로 바꾸는 식에 넣었어요.",
+                f"{len(these)} losses put the output of a sigmoid (from {min(one.low for one in these):.2f} to "
+                f"{max(one.high for one in these):.2f}) where scores belong.",
+            ),
+            mend=Said(
+                "시그모이드를 지나기 전의 로짓을 손실에 주세요.",
+                "Give the loss the logits before the sigmoid.",
+            ),
+        )
+
+
+def _find_all(facts: Facts) -> Iterator[Finding]:
+    yield from _find(facts)
+    yield from _by_hand(facts)
 
 
 def _find(facts: Facts) -> Iterator[Finding]:
@@ -56,5 +94,5 @@ RULE = Rule(
     severity="bug",
     title=Said("BCEWithLogitsLoss 앞에 시그모이드가 있어요", "Sigmoid before BCEWithLogitsLoss"),
     lesson=None,
-    find=_find,
+    find=_find_all,
 )

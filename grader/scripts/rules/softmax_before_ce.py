@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 
-from grader.scripts.facts import Facts, LossComputed
+from grader.scripts.by_hand import MOST_LOOKS, SquashedTwice
+from grader.scripts.facts import BackwardRan, Facts, LossComputed
 from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.rules import _reading
 
 _FEWEST = 3
 
@@ -43,10 +45,41 @@ def _find(facts: Facts) -> Iterator[Finding]:
         )
 
 
+def _by_hand(facts: Facts) -> Iterator[Finding]:
+    """Find losses written by hand that take a log-softmax of a softmax."""
+    twice = [one for one in facts.of(SquashedTwice) if one.name == "Softmax"]
+    for place in dict.fromkeys(one.place for one in twice):
+        these = [one for one in twice if one.place == place]
+        ran = sum(one.place == place for one in facts.of(BackwardRan))
+        if len(these) < max(_FEWEST, min(MOST_LOOKS, ran)):
+            continue
+        yield Finding(
+            place=these[-1].made or _reading.loss_line(place),
+            sentence=Said(
+                "손실이 안에서 softmax를 하는데, 이미 softmax를 지난 확률이 들어가요. "
+                "손실이 어느 값 아래로 내려가지 못하고 그레이디언트가 아주 작아져요.",
+                "The loss applies a softmax itself but is given probabilities, so it cannot fall below a floor and "
+                "the gradients are tiny.",
+            ),
+            evidence=Said(
+                f"살펴본 손실 {len(these)}번 모두 softmax의 출력({these[-1].low:.2g}~{these[-1].high:.2g})에서 "
+                "다시 log-softmax를 구했어요.",
+                f"{len(these)} losses took a log-softmax of the output of a softmax (from {these[-1].low:.2g} to "
+                f"{these[-1].high:.2g}).",
+            ),
+            mend=Said("softmax를 빼고 로짓을 그대로 주세요.", "Remove the softmax and pass the logits."),
+        )
+
+
+def _find_all(facts: Facts) -> Iterator[Finding]:
+    yield from _find(facts)
+    yield from _by_hand(facts)
+
+
 RULE = Rule(
     id="softmax-before-ce",
     severity="bug",
     title=Said("cross_entropy 앞에 softmax가 있어요", "Softmax before cross-entropy"),
     lesson="01_five_line_step/9_find_the_bug",
-    find=_find,
+    find=_find_all,
 )

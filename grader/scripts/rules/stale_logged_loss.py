@@ -89,6 +89,79 @@ def _find(facts: Facts) -> Iterator[Finding]:
     yield from _in_evaluation(facts)
     yield from _given_to_plateau(facts)
     yield from _computed_once(facts)
+    yield from _kept_from_the_first(facts)
+
+
+def _kept_from_the_first(facts: Facts) -> Iterator[Finding]:
+    """Find losses that `setdefault` puts into a row that is never made anew: it keeps the first one."""
+    count = sum(1 for _ in facts.of(BackwardRan))
+    for file in _reading.files(facts) if count else ():
+        for function in _reading.nodes(file, ast.FunctionDef):
+            for statement in ast.walk(function):
+                call = statement.value if isinstance(statement, ast.Expr) else None
+                if call is None or not _reading.calls(call, "setdefault") or not _keeps_a_loss(call):
+                    continue
+                assert isinstance(call, ast.Call)
+                assert isinstance(call.func, ast.Attribute)
+                row = call.func.value
+                name = ast.unparse(row)
+                if not isinstance(row, ast.Attribute) or _made_anew(file, row) or not _is_shown(file, row):
+                    continue
+                yield Finding(
+                    place=_reading.at(file, call),
+                    sentence=Said(
+                        f"`setdefault`는 이미 있는 값을 그대로 두어서, `{name}`에는 처음에 넣은 손실만 남아요.",
+                        f"setdefault() leaves what is there, so `{name}` keeps the first loss for ever.",
+                    ),
+                    evidence=Said(
+                        f"읽어 보니 `{name}`는 한 번만 만들고 비우지 않아요. 지켜보는 동안 "
+                        f"`backward()`는 {count}번이었어요.",
+                        f"From reading: `{name}` is made once and never emptied; backward() ran {count} times while "
+                        "watched.",
+                    ),
+                    mend=Said("`[…] = …`로 새 값을 넣으세요.", "Assign it: `[…] = …`."),
+                )
+
+
+def _keeps_a_loss(call: ast.expr) -> bool:
+    """Return True for `….setdefault("loss", computed)`, but not for a container, a number or a loss of before."""
+    if not isinstance(call, ast.Call) or _reading.called(call) != "setdefault" or len(call.args) != 2:
+        return False
+    key, value = call.args
+    empty = isinstance(value, ast.Constant | ast.List | ast.Dict) or not list(
+        _reading.nodes_of(value, ast.Name)
+    )
+    said = _reading.words(call)
+    return "loss" in _reading.words(key) and not empty and not said & _EARLIER
+
+
+def _made_anew(file: str, row: ast.Attribute) -> bool:
+    """Return True if a row is assigned outside of `__init__`, or emptied, or an entry of it is taken out."""
+    text = ast.unparse(row)
+    for function in _reading.nodes(file, ast.FunctionDef):
+        assert isinstance(function, ast.FunctionDef)
+        for one in ast.walk(function):
+            stored = (
+                isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store) and one.attr == row.attr
+            )
+            if stored and function.name != "__init__":
+                return True
+            if isinstance(one, ast.Delete) and text in ast.unparse(one):
+                return True
+        for call in _reading.calls(function, "clear", "pop", "popitem"):
+            if isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == text:
+                return True
+    return False
+
+
+def _is_shown(file: str, row: ast.Attribute) -> bool:
+    """Return True if a row is printed, or put into a table."""
+    text = ast.unparse(row)
+    return any(
+        text in {ast.unparse(one) for one in _reading.nodes_of(call, ast.Attribute)}
+        for whole in _reading.nodes(file, ast.Module)
+        for call in _reading.calls(whole, *_LOGGING)
+    )
 
 
 def _computed_once(facts: Facts) -> Iterator[Finding]:

@@ -4,13 +4,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import isfinite
 
+from grader.scripts.by_hand import SamplesSummed
 from grader.scripts.facts import BackwardRan, Facts, ForwardRan, LossComputed
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
+from grader.scripts.rules import _reading
 from grader.scripts.things import OptimizerFacts
 
 _FEWEST = 3
 _SMALLEST_BATCH = 8
+_LEAST_WEIGHT = 0.45
+"""With which each sample counts in a loss that sums over them; half of a squared error is usual."""
 _PLAIN = ("SGD", "ASGD")
 """Optimizers whose steps are as long as the gradient."""
 
@@ -50,10 +54,19 @@ def _find(facts: Facts) -> Iterator[Finding]:
         own = [one for one in facts.of(BackwardRan) if optimizer.number in one.contributed]
         pairs = [(one, loss) for one in own if (loss := _summed(facts, one))]
         by_hand = [one for one in own if _by_hand(facts, one)]
+        weighed = [one for one in facts.of(SamplesSummed) if one.weight >= _LEAST_WEIGHT]
         if optimizer.kind in _PLAIN and len(by_hand) >= max(_FEWEST, 0.8 * len(own)):
             size = max(one.summed[0] for one in by_hand)
             yield _told(facts, optimizer, by_hand[-1].place, size, len(by_hand), len(own))
             continue
+        places = {one.place for one in weighed}
+        if optimizer.kind in _PLAIN and len(weighed) >= _FEWEST and places == {one.place for one in own}:
+            looked = [one for one in own if one.number <= weighed[-1].backward]
+            if len(weighed) == len(looked):
+                size = max(one.samples for one in weighed)
+                line = _reading.loss_line(own[-1].place)
+                yield _told(facts, optimizer, line, size, len(weighed), len(looked))
+                continue
         if optimizer.kind not in _PLAIN or len(pairs) < _FEWEST or len(pairs) < 0.8 * len(own):
             continue
         backward, loss = pairs[-1]

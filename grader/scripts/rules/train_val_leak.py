@@ -163,14 +163,15 @@ def _held_out(place: Place) -> bool:
 
 
 def _split_line(facts: Facts) -> Place | None:
-    """Return the only line that cuts two slices of one thing: `perm[:240], perm[200:]`."""
+    """Return the only line that cuts two slices of one thing: `perm[:240], perm[200:]`, but not by `zip`."""
     found = []
     for file in _reading.files(facts):
-        for one in _reading.nodes(file, ast.Assign):
+        for one in _reading.nodes(file, ast.Assign, ast.Return):
+            pairs = {id(cut) for call in _reading.calls(one, "zip") for cut in call.args}
             cuts = [
                 ast.unparse(cut.value)
                 for cut in ast.walk(one)
-                if isinstance(cut, ast.Subscript) and _is_cut(cut)
+                if isinstance(cut, ast.Subscript) and _is_cut(cut) and id(cut) not in pairs
             ]
             if len(cuts) >= 2 and len(set(cuts)) < len(cuts):
                 found.append(_reading.at(file, one))

@@ -34,13 +34,26 @@ def _optimizer_before(facts: Facts, serial: int) -> OptimizerFacts | None:
 
 
 def _construction(facts: Facts, one: ParameterFacts) -> Place | None:
-    """Return the line that led to a layer in the function that built the optimizer, or else its own line."""
+    """Return the line that led to a layer in the function that built the optimizer, or else its own line.
+
+    Where a method of a model replaces it, the call of that method: only there an optimizer is known.
+    """
     optimizer = _optimizer_before(facts, one.module_serial or 0)
     if optimizer is not None and optimizer.built is not None and not one.born_in_forward:
         for line in one.module_callers:
             if (line.file, line.function) == (optimizer.built.file, optimizer.built.function):
                 return line
+        return next((line for line in one.module_callers if not _in_model(line)), one.module_place)
     return one.module_place
+
+
+def _in_model(line: Place) -> bool:
+    """Return True if a line stands in a class of models."""
+    return any(
+        "module" in _reading.words(base)
+        for one in _reading.around(line, ast.ClassDef)
+        for base in one.bases  # type: ignore[attr-defined]
+    )
 
 
 def _find(in_forward: bool, facts: Facts) -> Iterator[Finding]:

@@ -56,22 +56,52 @@ def _said_there(site: Place) -> set[str]:
     return _reading.words(text) | _reading.words(name)
 
 
+def _printed_as_held_out(site: Place) -> bool:
+    """Return True if a line assigns what its function prints behind a word for held-out data."""
+    functions = _reading.around(site, ast.FunctionDef)
+    whole = functions[:1] or list(_reading.nodes(site.file, ast.Module))
+    for made in _reading.around(site, ast.Assign):
+        texts = [_text_before(one, name) for name in _reading.bound(made) for one in ast.walk(whole[0])]
+        said = [_reading.words(text) for text in texts]
+        if any(words & _HELD_OUT and "train" not in words for words in said):
+            return True
+    return False
+
+
+def _text_before(node: ast.AST, name: str) -> str:
+    """Return the text right before a name in a formatted string or a call of `print`; "" if there is none."""
+    parts: list[ast.expr] = node.values if isinstance(node, ast.JoinedStr) else []
+    parts = node.args if isinstance(node, ast.Call) and _reading.called(node) == "print" else parts
+    before = ""
+    for one in parts:
+        if isinstance(one, ast.Constant):
+            before = str(one.value)
+        elif _reading.reads(one, name) and not isinstance(one, ast.JoinedStr):
+            return before
+    return ""
+
+
 def _cut_by_hand(facts: Facts) -> Iterator[Finding]:
     """Find lines that call the score of training rows one of held-out data, where nothing else is evaluated."""
     found = list(slices(facts))
     for one in found:
         clean = [other for other in found if not other.own & other.trained]
+        if clean or one.at_once or not one.own <= one.trained:
+            continue
         said = _said_there(one.place)
-        if clean or one.at_once or not one.own <= one.trained or "train" in said or not said & _HELD_OUT:
+        site = one.place if "train" not in said and said & _HELD_OUT else None
+        told = None if site else next(filter(_printed_as_held_out, one.callers), None)
+        if site is None and told is None:
             continue
         yield Finding(
-            place=one.place,
+            place=site or told,
+            severity=None if site else "warning",
             sentence=Said(
                 "검증 점수라고 하는 이 값을 학습한 데이터로 재요. 새 데이터에서 얼마나 맞는지는 알 수 없어요.",
                 "This score is called one of held-out data and is measured on the data of the training.",
             ),
             evidence=Said(
-                f"이 줄에서 평가한 서로 다른 {len(one.own)}행이 모두 학습 배치에 있었어요.",
+                f"이 줄이 평가한 서로 다른 {len(one.own)}행이 모두 학습 배치에 있었어요.",
                 f"All {len(one.own)} distinct rows evaluated here were in training batches.",
             ),
             mend=Said("학습하지 않은 행으로 평가하세요.", "Evaluate rows that are not trained on."),
