@@ -439,9 +439,7 @@ def test_the_next_hint_is_a_button_below_the_last_one(lab: Started, page: Any) -
     shutil.rmtree(lab.progress, ignore_errors=True)  # a new learner
     code = nbformat.v4.new_code_cell
     right = "\n".join(line for line in THREE_MISTAKES.splitlines() if "opt.step" not in line)
-    right = right.replace("    loss.backward()", "    opt.zero_grad()\n    loss.backward()").replace(
-        "return loss", "return loss.item()"
-    )
+    right = right.replace("    loss.backward()", "    opt.zero_grad()\n    loss.backward()\n    opt.step()")
     cells = [
         code("from grader import check, hint"),
         code(right, metadata={"tags": ["exercise:train_step"]}),
@@ -489,7 +487,7 @@ def test_the_next_hint_is_a_button_below_the_last_one(lab: Started, page: Any) -
     writing = page.locator(".jp-CodeCell").nth(1)
     writing.locator(".cm-content").click()
     page.keyboard.press("Control+a")
-    page.keyboard.insert_text(right.replace("loss.backward()", "loss.backward()\n    opt.step()"))
+    page.keyboard.insert_text(right.replace("return loss", "return loss.item()"))
     page.keyboard.press("Shift+Enter")  # the check follows by itself: its output is of an earlier page
     for _ in range(2):
         checking.get_by_text("통과했어요").first.wait_for()
