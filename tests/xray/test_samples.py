@@ -35,20 +35,7 @@ NOT_FOUND: dict[tuple[str, str], str] = {
     ): "averaged after the watch",
     ("load_forecast_closures.py", "val-own-stats"): "two series, each with its own statistics: not watched",
     ("transfer_head_swap.py", "frozen-bn-in-train"): "its running statistics are not watched",
-    ("sensor_meter.py", "mean-of-batch-means"): "the batches' errors go through a meter of the script's own",
-    ("tiny_gpt_6.py", "lr-never-reaches"): "the cosine is a function of the script's own",
-    ("two_views.py", "no-grad-forward"): "told at the call, not at the decorator",
-    ("shelf_order.py", "no-shuffle-sorted"): "batches of the script's own, no loader",
-    ("leaf_transfer.py", "optimizer-before-head"): "told at the new head, eight lines above its call",
     ("grow_tower.py", "optimizer-before-new-layer"): "layers that a callback appends",
-    ("toy_diffusion.py", "reseed-in-loop"): "a generator of the script's own is seeded",
-    ("preemptible.py", "resume-no-optimizer"): "a default stands in for the missing state",
-    ("preemptible.py", "resume-scheduler-restart"): "the scheduler is made anew where the state is restored",
-    ("sam_micro.py", "sched-per-microbatch"): "the second pass of SAM hides the windows",
-    ("hooked_plan.py", "stale-logged-loss"): "kept by a dictionary's `setdefault`",
-    ("fraud_module.py", "train-val-leak"): "asked as a warning, at the split",
-    ("smooth_ranks.py", "val-on-train-loader"): "data without a loader, bound by a partial",
-    ("phase_engine.py", "step-before-backward"): "the phases are functions in a list",
 }
 """(file, id) of bugs that are not found yet -> why not."""
 IN_OTHER_PROCESSES = ("ddp_two_processes.py",)
