@@ -176,7 +176,7 @@ r"""
 
 약 5분 · ★★☆
 
-SAM은 옵티마이저이면서 다른 옵티마이저를 부릅니다. 더 단순한 것으로 모양부터 봅니다. 아래의 `Shrinking`은 가중치에 `shrink`를 곱한 다음 나머지를 base 옵티마이저에 맡깁니다. 실행한 다음, `self.param_groups`를 바꾸어 끼우는 줄 앞에 `#`을 붙이고 다시 실행해 보세요. 학습률을 바꾼 것이 base 옵티마이저까지 가지 않습니다.
+SAM은 옵티마이저이면서 다른 옵티마이저를 부릅니다. 더 단순한 것으로 모양부터 봅니다. 아래의 `Shrinking`은 가중치에 `shrink`를 곱한 다음 나머지를 base 옵티마이저에 맡깁니다.
 """
 
 
@@ -196,14 +196,20 @@ class Shrinking(torch.optim.Optimizer):
         self.base_optimizer.step()
 
 
+# %% [markdown]
+r"""
+같은 그룹을 보므로, 스케줄러가 바꾼 학습률은 base 옵티마이저에도 바뀌어 있습니다.
+"""
+
+# %%
 p = torch.nn.Parameter(torch.tensor([8.0]))
 p.grad = torch.tensor([1.0])
 shrinking = Shrinking([p], torch.optim.SGD, shrink=0.5, lr=0.1)
 shrinking.param_groups[0]["lr"] = 1.0  # 스케줄러가 하는 일입니다
 shrinking.step()
-print(
-    "8 × 0.5 − lr × 1 =", p.item(), "· base 옵티마이저의 lr:", shrinking.base_optimizer.param_groups[0]["lr"]
-)
+print("8 × 0.5 − 1.0 × 1 =", p.item())
+assert p.item() == 3.0
+assert shrinking.base_optimizer.param_groups[0]["lr"] == 1.0
 
 # %% [markdown]
 r"""

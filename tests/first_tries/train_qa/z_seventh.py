@@ -1,4 +1,4 @@
-# mistakes: missing-scheduler-step, last-of-equals, mean-of-batch-means
+# mistakes: leftover-without-scheduler, last-of-equals, mean-of-batch-means
 # lines: 69, 74, 38
 # hidden:
 import torch
