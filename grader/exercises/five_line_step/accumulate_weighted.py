@@ -97,12 +97,12 @@ add_usual(driver, _watched_case, _call_in_threes, checks={"float32": "sgd"})
 
 @driver.scenario("lengths", "길이가 다른 시퀀스", check="sgd")
 def _lengths(stage: Stage) -> None:
-    """Update on a full window of sequences, whose length differs between micro-batches.
+    """Update on two full windows of sequences and a short one; their length differs between micro-batches.
 
     A program that takes the number of elements for that of samples weighs long sequences too much.
     """
-    sizes = _sizes(stage.env, _FULL_WINDOWS[:1])
-    case = classifier_case(stage, "accumulate_weighted", sizes, lengths=(2, 5, 3)).watch()
+    sizes = _sizes(stage.env, (*_FULL_WINDOWS[:2], _SHORT_WINDOW))
+    case = classifier_case(stage, "accumulate_weighted", sizes, lengths=(2, 5, 3, 4, 1, 6, 3, 2)).watch()
     case.call(case.data, 3)
 
 

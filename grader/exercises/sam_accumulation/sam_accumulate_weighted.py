@@ -69,11 +69,11 @@ def _sizes(stage: Stage) -> None:
 
 @driver.scenario("lengths", "길이가 다른 시퀀스", check="sizes")
 def _lengths(stage: Stage) -> None:
-    """Update on two windows of sequences, whose length differs between micro-batches.
+    """Update on two windows of sequences and a short one; their length differs between micro-batches.
 
     A wrong program takes the number of elements for that of samples.
     """
-    case = _case(stage, _SIZES[:6], model=sequence_mlp(stage.env), lengths=(2, 5, 3, 4, 1, 6))
+    case = _case(stage, _SIZES[:8], model=sequence_mlp(stage.env), lengths=(2, 5, 3, 4, 1, 6, 3, 2))
     case.call(case.data, 3)
 
 
