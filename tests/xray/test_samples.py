@@ -40,6 +40,8 @@ NOT_FOUND: dict[tuple[str, str], str] = {
 """(file, id) of bugs that are not found yet -> why not."""
 IN_OTHER_PROCESSES = ("ddp_two_processes.py",)
 """Scripts that train in processes of their own, which are not watched: xray says so, and ends with status 2."""
+MAKES_NEW_PARAMETERS = ("functional_momentum.py",)
+"""Here an update makes new tensors in the place of the parameters (`torch.func`): none is seen, and that is told."""
 _NEAR = 2
 _EVERY = 15
 """The full run looks at every fifteenth script, `pytest -m by_command` at the others."""
@@ -66,6 +68,6 @@ def test_bugs_are_found_at_their_lines(entry: dict[str, Any]) -> None:
 def test_right_scripts_are_not_called_wrong_and_print_the_same(script: Path) -> None:
     ran = watched(script)
     assert not [one for one in ran.found["findings"] if one["severity"] == "bug"]
-    assert ran.status == (2 if script.name in IN_OTHER_PROCESSES else 0)
+    assert ran.status == (2 if script.name in (*IN_OTHER_PROCESSES, *MAKES_NEW_PARAMETERS) else 0)
     assert not ran.found["observer_failures"]
     assert ran.output == plain(script).output
