@@ -23,7 +23,7 @@ import builtins
 import importlib
 import sys
 import types
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from operator import is_
 from typing import Any, NamedTuple
@@ -228,11 +228,15 @@ class Originals:
                 changed.append(name)
                 hooks.clear()
         for name, changeable, items in self._copiers:
-            if any(changeable.get(key) is not value for key, value in items.items()):
+            # By identity: a key that a submission added may have a hash of its own, which would run here.
+            present, original = (
+                {id(key): value for key, value in one.items()} for one in (changeable, items)
+            )
+            if any(present.get(key) is not value for key, value in original.items()):
                 changed.append(name)
                 changeable.update(items)
             # A library that is imported now may add an item for a class of its own; nobody may for one of torch.
-            for key in [key for key in changeable if key not in items and self._is_remembered(key)]:
+            for key in [key for key in changeable if id(key) not in original and self._is_remembered(key)]:
                 changed.append(name)
                 del changeable[key]
         return [
@@ -252,7 +256,12 @@ def _restore_attributes(owner: Owner, original: dict[str, Any]) -> list[str]:
     current = vars(owner)
     # Usually nothing has changed, which comparing position by position finds out quickly. Names must be compared too:
     # if `a` and `b` were deleted, then `b` set to the old `a`, and `a` to the old `b`, only the names changed places.
-    if _holds_same_objects(current, original):
+    is_unchanged = (
+        len(current) == len(original)
+        and all(map(is_, current, original))
+        and all(map(is_, current.values(), original.values()))
+    )
+    if is_unchanged:
         return []
     changed: list[str] = []
     for name, value in original.items():
@@ -266,15 +275,6 @@ def _restore_attributes(owner: Owner, original: dict[str, Any]) -> list[str]:
             delattr(owner, name)
             changed.append(name)
     return [f"{owner.__name__}.{name}" for name in changed]
-
-
-def _holds_same_objects(current: Mapping[Any, Any], original: Mapping[Any, Any]) -> bool:
-    """Return True if the keys and values of two mappings are the same objects, in the same order."""
-    return (
-        len(current) == len(original)
-        and all(map(is_, current, original))
-        and all(map(is_, current.values(), original.values()))
-    )
 
 
 def _imported_modules(prefixes: tuple[str, ...]) -> list[types.ModuleType]:
