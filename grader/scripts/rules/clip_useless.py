@@ -10,6 +10,9 @@ from grader.scripts.source import line_of
 
 _FEWEST = 3
 _PART = 0.1
+_CLIP_ALL = Said(
+    "모두 클리핑하려면 `model.parameters()`를 주세요.", "Pass `model.parameters()` to clip all of them."
+)
 
 
 def _often(facts: Facts, found: list[Useless]) -> Iterator[tuple[list[Useless], int]]:
@@ -221,15 +224,16 @@ def _partly(facts: Facts) -> Iterator[Finding]:
                 f"Only {_share(facts, clip.parameters, read):.0%} of the values that the optimizer updates are "
                 f"clipped; {rest} parameters are left out. Is that meant?",
             ),
-            evidence=Said(
-                f"클리핑 {len(these)}번이 모두 그랬고, 나머지는 다른 어디에서도 클리핑하지 않았어요.",
-                f"So in all {len(these)} clippings, and the rest is clipped nowhere else.",
-            ),
-            mend=Said(
-                "모두 클리핑하려면 `model.parameters()`를 주세요.",
-                "Pass `model.parameters()` to clip all of them.",
-            ),
+            evidence=_rest_is_never_clipped(len(these)),
+            mend=_CLIP_ALL,
         )
+
+
+def _rest_is_never_clipped(clippings: int) -> Said:
+    return Said(
+        f"클리핑 {clippings}번이 모두 그랬고, 나머지는 다른 어디에서도 클리핑하지 않았어요.",
+        f"So in all {clippings} clippings, and the rest is clipped nowhere else.",
+    )
 
 
 def _one_group(facts: Facts) -> Iterator[Finding]:
@@ -255,14 +259,8 @@ def _one_group(facts: Facts) -> Iterator[Finding]:
                     f"Only one of the optimizer's {len(optimizer.groups)} groups is clipped; the gradients of the "
                     f"other {len(rest)} parameters are neither cut nor part of the norm.",
                 ),
-                evidence=Said(
-                    f"클리핑 {len(these)}번이 모두 그랬고, 나머지는 다른 어디에서도 클리핑하지 않았어요.",
-                    f"So in all {len(these)} clippings, and the rest is clipped nowhere else.",
-                ),
-                mend=Said(
-                    "모두 클리핑하려면 `model.parameters()`를 주세요.",
-                    "Pass `model.parameters()` to clip all of them.",
-                ),
+                evidence=_rest_is_never_clipped(len(these)),
+                mend=_CLIP_ALL,
             )
 
 

@@ -129,12 +129,7 @@ def _by_hand(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             place=counted[-1].made or _reading.loss_line(place),
             severity="bug" if named else "warning",
-            sentence=Said(
-                f"길이를 맞추려고 채운 자리(값 {value})도 손실에 들어가요. 그레이디언트의 많은 부분이 "
-                f"채움 값을 맞히는 데 쓰여요." + ("" if named else " 그 값도 배워야 하나요?"),
-                f"The positions that were padded (value {value}) count in the loss, so much of the gradient is "
-                "about predicting padding." + ("" if named else " Is that value meant to be learnt?"),
-            ),
+            sentence=_padding_counts(value, asks=not named),
             evidence=Said(
                 f"살펴본 손실 {len(picks)}번 가운데 {len(counted)}번에서 정답의 평균 "
                 f"{sum(shares) / len(shares):.0%}가 줄 끝의 {value}였고, 그 자리의 그레이디언트가 0이 아니었어요.",
@@ -217,12 +212,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             place=loss.module_place or place,
             severity="bug" if named else "warning",
-            sentence=Said(
-                f"길이를 맞추려고 채운 자리(값 {value})도 손실에 들어가요. 그레이디언트의 많은 부분이 "
-                f"채움 값을 맞히는 데 쓰여요." + ("" if named else " 그 값도 배워야 하나요?"),
-                f"The positions that were padded (value {value}) count in the loss, so much of the gradient is "
-                "about predicting padding." + ("" if named else " Is that value meant to be learnt?"),
-            ),
+            sentence=_padding_counts(value, asks=not named),
             evidence=Said(
                 f"손실 {len(these)}번 가운데 {len(padded)}번에서 정답의 평균 "
                 f"{sum(shares) / len(shares):.0%}가 줄 끝의 {value}였어요.",
@@ -231,6 +221,16 @@ def _find(facts: Facts) -> Iterator[Finding]:
             ),
             mend=Said(f"손실에 `ignore_index={value}`를 주세요.", f"Give the loss `ignore_index={value}`."),
         )
+
+
+def _padding_counts(value: int, *, asks: bool) -> Said:
+    """Return the sentence that padding counts in the loss; `asks`: with the question whether that is meant."""
+    return Said(
+        f"길이를 맞추려고 채운 자리(값 {value})도 손실에 들어가요. 그레이디언트의 많은 부분이 "
+        f"채움 값을 맞히는 데 쓰여요." + (" 그 값도 배워야 하나요?" if asks else ""),
+        f"The positions that were padded (value {value}) count in the loss, so much of the gradient is "
+        "about predicting padding." + (" Is that value meant to be learnt?" if asks else ""),
+    )
 
 
 RULE = Rule(

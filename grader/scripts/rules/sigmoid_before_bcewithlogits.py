@@ -3,11 +3,11 @@
 import ast
 from collections.abc import Iterator
 
-from grader.scripts.by_hand import MOST_LOOKS, SquashedTwice
-from grader.scripts.facts import BackwardRan, Facts, LossComputed
+from grader.scripts.facts import Facts, LossComputed
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
+from grader.scripts.rules._squashed_twice import squashed_twice
 
 _FEWEST = 3
 
@@ -23,12 +23,7 @@ def _place(loss: LossComputed) -> Place | None:
 
 def _by_hand(facts: Facts) -> Iterator[Finding]:
     """Find cross-entropies of yes and no, written by hand for scores, that are given the output of a sigmoid."""
-    twice = [one for one in facts.of(SquashedTwice) if one.name == "Sigmoid"]
-    for place in dict.fromkeys(one.place for one in twice):
-        these = [one for one in twice if one.place == place]
-        ran = sum(one.place == place for one in facts.of(BackwardRan))
-        if len(these) < max(_FEWEST, min(MOST_LOOKS, ran)):
-            continue
+    for place, these in squashed_twice(facts, "Sigmoid"):
         made = these[-1].made
         # One of several outputs may be needed as a probability elsewhere: the loss takes the wrong one.
         beside = made is None or _reading.around(made, ast.Dict, ast.Tuple)

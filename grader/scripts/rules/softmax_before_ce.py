@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from grader.scripts.by_hand import MOST_LOOKS, SquashedTwice
-from grader.scripts.facts import BackwardRan, Facts, LossComputed
+from grader.scripts.facts import Facts, LossComputed
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.rules import _reading
+from grader.scripts.rules._squashed_twice import squashed_twice
 
 _FEWEST = 3
 
@@ -47,12 +47,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 
 def _by_hand(facts: Facts) -> Iterator[Finding]:
     """Find losses written by hand that take a log-softmax of a softmax."""
-    twice = [one for one in facts.of(SquashedTwice) if one.name == "Softmax"]
-    for place in dict.fromkeys(one.place for one in twice):
-        these = [one for one in twice if one.place == place]
-        ran = sum(one.place == place for one in facts.of(BackwardRan))
-        if len(these) < max(_FEWEST, min(MOST_LOOKS, ran)):
-            continue
+    for place, these in squashed_twice(facts, "Softmax"):
         yield Finding(
             place=these[-1].made or _reading.loss_line(place),
             sentence=Said(
