@@ -1,4 +1,4 @@
-# mistakes: divides-in-float32, divides-by-zero
+# mistakes: float32-counts, divides-by-zero
 # lines: 11, 8
 # hidden:
 import torch
