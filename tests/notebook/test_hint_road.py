@@ -251,7 +251,7 @@ def test_held_back_each_of_two_mistakes_has_its_symptom() -> None:
     assert len(shown.feedback.mistake_ids) == 2
     for id_ in shown.feedback.mistake_ids:
         assert mistake(id_).title not in shown.text
-    assert "실수를 둘 찾았어요" in shown.text
+    assert "실수를 두 가지 찾았어요" in shown.text
 
 
 def test_the_terminal_and_watch_keep_to_the_setting(
