@@ -11,13 +11,14 @@ class PickledObject:
     """An object as another process gets it: pickled once, and a new one at each `load`.
 
     Tensors are copied and not pickled, because torch pickles them with `torch.save`, which drivers observe.
-
-    Raises:
-        PicklingError, AttributeError, TypeError: it cannot be pickled, as a lambda.
     """
 
     def __init__(self, value: object) -> None:
-        """Pickle a value."""
+        """Pickle a value.
+
+        Raises:
+            PicklingError, AttributeError, TypeError: it cannot be pickled, as a lambda.
+        """
         file = io.BytesIO()
         pickler = _Pickler(file)
         pickler.dump(value)
