@@ -19,7 +19,7 @@ from grader.course.feedback import (
     SubmissionResult,
 )
 from grader.course.marks import ExerciseMark
-from grader.observe.wording import ENDLESS_LOOP, MACHINE_AT_FAULT, one_of, with_particle
+from grader.observe.wording import ENDLESS_LOOP, ENDS_THE_PROCESS, one_of, with_particle
 from grader.report.exceptions.advice import advise
 from grader.report.plain_text import clean, mark_points, one_line, points
 
@@ -243,8 +243,9 @@ def next_step(feedback: Feedback) -> str:
     if feedback.status == "error":
         return _after_exception(feedback)
     may_not_loop = feedback.status == "timeout" and not feedback.message.endswith(ENDLESS_LOOP)
-    is_at_fault = not (may_not_loop or feedback.message.endswith(MACHINE_AT_FAULT))
-    return NEXT_STEPS[feedback.status] if is_at_fault else ""
+    # The messages for other crashes, such as too many threads, say what to look for.
+    ended_otherwise = feedback.status == "crashed" and ENDS_THE_PROCESS not in feedback.message
+    return "" if may_not_loop or ended_otherwise else NEXT_STEPS[feedback.status]
 
 
 def _beside_mistakes(feedback: Feedback) -> str:

@@ -37,6 +37,7 @@ from grader.sandbox.no_answer import (
     ONLY_WAITED,
     SERVER_GONE,
     CutOff,
+    UNREADABLE_ANSWER,
     NoAnswer,
     UnexpectedFrame,
     no_answer_for,
@@ -360,7 +361,7 @@ class Child:
         try:
             frame = self._reader.next_frame()
         except protocol.FrameError as error:
-            raise NoAnswer("crashed", "읽을 수 없는 답") from error
+            raise NoAnswer("crashed", UNREADABLE_ANSWER) from error
         if frame is not None:
             self._read_output()  # what was printed before the frame was sent is in the pipe by now
         if self._printed > self._limits.output_bytes:

@@ -26,7 +26,7 @@ from grader.sandbox.bubblewrap import explain_probe, probe
 from grader.sandbox.client import Child, Limits, SuspiciousAct
 from grader.sandbox.forked_server import can_fork
 from grader.sandbox.inside.protocol import ServerSettings
-from grader.sandbox.no_answer import CUT_OFF, ONLY_WAITED, CutOff, NoAnswer, Status
+from grader.sandbox.no_answer import CUT_OFF, ONLY_WAITED, UNREADABLE_TRACE, CutOff, NoAnswer, Status
 from grader.sandbox.parcels import ParcelContents
 from grader.sandbox.server_process import SandboxUnavailable, ServerProcess
 from grader.sandbox.trace_bounds import read_bounded
@@ -79,6 +79,10 @@ class _ChildOutcomes(NamedTuple):
     outcomes: list[Outcome]
     """The outcomes of the first tasks, up to and including the one that ended the child. If the run was cut off, the
     exercise that was being played has none."""
+    detail: str = ""
+    """Why there is no trace, as far as the status does not say it: `NoAnswer.detail`, `UNREADABLE_TRACE`, or
+    `NO_TIME_LEFT` with the status `timeout`, for an exercise that was not played at all. `CUT_OFF` is told of the
+    exercise that was being played when the submission was cut off for the second time or later (`_MAX_CUT_OFFS`)."""
     is_cut_off: bool
     """True if the child or the server was killed: by something outside, or maybe by the exercise."""
 
@@ -365,7 +369,7 @@ def _read_outcome(exercise: str, trace_bytes: bytes, seconds: float) -> Outcome:
     try:
         trace = read_bounded(trace_bytes)
     except TraceError:
-        return Outcome(exercise, "crashed", None, seconds, "읽을 수 없는 기록")
+        return Outcome(exercise, "crashed", None, seconds, UNREADABLE_TRACE)
     failures = [trace.load_failure, *(run.failure for run in trace.runs.values())]
     status: Status = "memory" if any(failure and failure.out_of_memory for failure in failures) else "ran"
     return Outcome(exercise, status, trace, seconds)

@@ -245,6 +245,21 @@ def test_without_a_filter_of_system_calls_the_server_counts_processes(
 
 VICTIMS = ("bubblewrap", "its first process", "the server", "the keeper", "the child")
 """Each is the parent of the next."""
+def test_a_keeper_that_cannot_isolate_its_child_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not that the machine is busy: nobody would find out what to do."""
+    fails = (
+        "from grader.sandbox.inside import isolation, server; import errno, os\n"
+        "def fails(**_): raise OSError(errno.ENOSPC, 'unshare: ' + os.strerror(errno.ENOSPC))\n"
+        "isolation.create_namespaces = fails; server.main()"
+    )
+    monkeypatch.setattr(server_process, "_SERVE_CODE", fails)
+    with (
+        Sandbox("bwrap", limits=LIMITS, lessons=["probe"]) as sandbox,
+        pytest.raises(SandboxUnavailable, match=r"grader doctor.*\nOSError: .*unshare: No space left"),
+    ):
+        run(sandbox, NEIGHBOUR)
+
+
 
 
 def killed_after(seconds: float, sandbox: Sandbox) -> threading.Timer:
