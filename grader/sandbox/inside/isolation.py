@@ -42,10 +42,10 @@ _NO_CAPABILITIES = bytes(24)
 
 @dataclass(frozen=True)
 class Bounds:
-    """Resource limits of one child that the kernel and the server enforce.
+    """The limits of one child that are enforced inside the sandbox, by the kernel or the server, for its whole life.
 
-    Memory and processor time are derived from `sandbox.client.Limits`, which also holds the limits that the grader
-    enforces. All are plain numbers, so that they can be sent as JSON.
+    Memory and processor time come from `sandbox.client.Limits`; the caller cannot choose the others. All are plain
+    numbers, so that they can be sent as JSON.
     """
 
     memory_bytes: int
