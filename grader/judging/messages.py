@@ -7,7 +7,7 @@ here, beside `time_limit_message`. For one that is missing, they pass none; for 
 
 `report/words.py` reads messages. Unless the status is `passed` or `failed`, or a cause is named, `headline` makes the
 first sentence, up to the first full stop that a space follows, the card's headline, and the rest the text below it; an
-exception that ends the message is cut off. `next_step` advises on loops where the message of a timeout ends in
+exception that ends the message is cut off. `next_step` advises on loops where the message of a timeout has
 `ENDLESS_LOOP`, and on what ends a process where the message of a crash has `ENDS_THE_PROCESS`.
 """
 

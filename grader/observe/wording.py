@@ -15,8 +15,8 @@ AFTER_THE_CALL = "함수가 돌려준 값이나 남긴 상태로"
 """Beginning of the message of an exception that a driver met after the learner's function had ended."""
 
 ENDLESS_LOOP = "끝나지 않는 반복이 있는지 확인해 보세요."
-"""End of the message for code that used up its time running; only where a message ends in it do reports advise on
-loops."""
+"""End of the message for code that used up its time running; only where a message of a timeout has it do reports
+advise on loops."""
 
 ENDS_THE_PROCESS = "프로세스를 끝내는 코드가 있는지 확인해 보세요."
 """Sentence of the message for code whose process ended; only where a message of a crash has it do reports advise on

@@ -242,10 +242,9 @@ def next_step(feedback: Feedback) -> str:
         return _AS_THE_EXERCISE_WRITES_IT
     if feedback.status == "error":
         return _after_exception(feedback)
-    may_not_loop = feedback.status == "timeout" and not feedback.message.endswith(ENDLESS_LOOP)
-    # The messages for other crashes, such as too many threads, say what to look for.
-    ended_otherwise = feedback.status == "crashed" and ENDS_THE_PROCESS not in feedback.message
-    return "" if may_not_loop or ended_otherwise else NEXT_STEPS[feedback.status]
+    # Other messages of these statuses, as for too many threads, say what to look for, or that the machine is to blame.
+    advised = {"timeout": ENDLESS_LOOP, "crashed": ENDS_THE_PROCESS}.get(feedback.status, "")
+    return NEXT_STEPS[feedback.status] if advised in feedback.message else ""
 
 
 def _beside_mistakes(feedback: Feedback) -> str:
