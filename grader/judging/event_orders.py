@@ -4,9 +4,10 @@ Feedback draws the events of one call as two timelines, the learner's and the so
 `report/timeline.py` puts them in columns. Equal events are paired; those without a partner are shown as differences.
 `locate` asks for the learner's events without a partner.
 
-Clearing the gradients at the end of a call is as right as clearing them at its start, so the two are paired. Clearing
-them before a forward pass is paired with clearing them after it, too. Another order that is as right is paired in
-`_pair_events`, and if the solution is to be drawn in the learner's order, it is reordered in `_events_to_draw`.
+Clearing the gradients at the end of a call is as right as clearing them at its start, so the two are paired, unless the
+model had gradients before the call. Clearing them before a forward pass is paired with clearing them after it,
+too. Another order that is as right is paired in `_pair_events`, and if the solution is to be drawn in the learner's
+order, it is reordered in `_events_to_draw`.
 
 Example: the solution does `zero_grad forward backward step`, the learner `forward backward scheduler step zero_grad`.
 All events are paired but `scheduler`. On the solution's timeline `zero_grad` is drawn at the end, too.
@@ -50,6 +51,8 @@ class _Events(NamedTuple):
 
     learner: list[Event]
     solution: list[Event]
+    clears_given: bool
+    """True if the solution clears gradients that were there before the call (`_clears_given_gradients`)."""
 
 
 class _Paired(NamedTuple):
@@ -77,8 +80,9 @@ def timelines(run: Run, solution: Run, update: int | None) -> Timelines:
         update: number of the first wrong update, from 1; 0 if the parameters are wrong from the start; None if they are
             never wrong.
     """
-    learner_events, solution_events = _events_to_draw(run, solution, _call_to_show(run, solution, update))
-    learner_paired, solution_paired = _pair_events(learner_events, solution_events)
+    drawn = _events_to_draw(run, solution, _call_to_show(run, solution, update))
+    learner_events, solution_events, _ = drawn
+    learner_paired, solution_paired = _pair_events(*drawn)
     starts = _starts_of_update(learner_events, solution_events, update) or (
         _starts_before_difference(learner_events, learner_paired, solution_events, solution_paired)
     )
@@ -112,8 +116,8 @@ def _call_to_show(run: Run, solution: Run, update: int | None) -> int:
                 return call
     # The calls that have events, not all numbers up to the highest: a forged trace may claim a high one.
     for call in sorted({event.call for event in (*run.events, *solution.events)}):
-        learner_events, solution_events = _events_to_draw(run, solution, call)
-        learner_paired, solution_paired = _pair_events(learner_events, solution_events)
+        learner_events, solution_events, clears_given = _events_to_draw(run, solution, call)
+        learner_paired, solution_paired = _pair_events(learner_events, solution_events, clears_given)
         if len(learner_paired) < len(learner_events) or len(solution_paired) < len(solution_events):
             return call
     return 0
@@ -133,7 +137,7 @@ def _events_to_draw(run: Run, solution: Run, call: int) -> _Events:
 
     Two kinds of events are left out: a `gradient`, because the backward pass that causes it is drawn itself, and a
     `zero_grad` right behind another one, because it changes nothing. If the learner clears the gradients only at the
-    end of the call, the solution's are drawn there, too.
+    end of the call, the solution's are drawn there, too, unless the model had gradients before the call.
     """
     learner_events, solution_events = (
         _without_repeated_clears(
@@ -141,9 +145,25 @@ def _events_to_draw(run: Run, solution: Run, call: int) -> _Events:
         )
         for one in (run, solution)
     )
-    if _clears_after_last_step(learner_events) and not _clears_before_backward(learner_events):
+    clears_given = _clears_given_gradients(solution, call)
+    if (
+        _clears_after_last_step(learner_events)
+        and not _clears_before_backward(learner_events)
+        and not clears_given
+    ):
         solution_events = _without_repeated_clears(_move_clears_to_end(solution_events, learner_events))
-    return _Events(learner_events, _order_clears_as_learner(solution_events, learner_events))
+    return _Events(learner_events, _order_clears_as_learner(solution_events, learner_events), clears_given)
+
+
+def _clears_given_gradients(solution: Run, call: int) -> bool:
+    """Return True if the solution clears, before the call's first `backward`, gradients that it did not leave itself.
+
+    They were there before the call, so clearing at its end would have been too late. If the solution may have left
+    them in the call before, because it did not clear after its last step there, clearing there is as right.
+    """
+    events, before = ([event for event in solution.events if event.call == one] for one in (call, call - 1))
+    found = any(events[i].gradients == "set" for i in _clears_before_backward(events))
+    return found and (not before or bool(_clears_after_last_step(before)))
 
 
 def _without_repeated_clears(events: list[Event]) -> list[Event]:
@@ -202,11 +222,13 @@ def _split_at_fixed_events(events: list[Event]) -> list[list[Event]]:
     return pieces
 
 
-def _pair_events(learner_events: list[Event], solution_events: list[Event]) -> _Paired:
+def _pair_events(
+    learner_events: list[Event], solution_events: list[Event], clears_given: bool = False
+) -> _Paired:
     """Return the indices of the events that have a partner.
 
     Partners have the same kind and batch, and stand in the same order on both sides. In addition, clearing the
-    gradients at the end of a call is paired with clearing them at its start.
+    gradients at the end of a call is paired with clearing them at its start, unless `clears_given` (see `_Events`).
     """
     learner_paired, solution_paired = _pair_in_order(
         [_pairing_key(event) for event in learner_events], [_pairing_key(event) for event in solution_events]
@@ -217,7 +239,8 @@ def _pair_events(learner_events: list[Event], solution_events: list[Event]) -> _
         # A learner who clears at the start, too, leaves `at_start` empty. Clearing twice is harmless, so the clears at
         # the end count as paired all the same.
         learner_paired |= at_end
-        solution_paired |= at_start
+        if not clears_given:
+            solution_paired |= at_start
     return _Paired(learner_paired, solution_paired)
 
 

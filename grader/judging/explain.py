@@ -8,7 +8,8 @@
    alike here, and feedback names both (`a|b`).
 4. If scenarios stay unexplained, a mistake is named only if the explained ones are evidence enough
    (`_evidence_suffices`). Such a submission makes a mistake that is not known, and known ones may fit by chance.
-   Further mistakes are named that show in single arrays of the unexplained scenarios (`seen_in_arrays`).
+   Further mistakes are named that show in single arrays of the unexplained scenarios (`seen_in_arrays`); if all that
+   are named then explain everything, nothing stays unexplained.
 5. The mistake that raises the exception which is shown is named first; the others follow in the order of the TOML.
 
 Example: if {no-division, drops-leftover} and {no-division, leaks-leftover} both explain all wrong scenarios, the
@@ -21,7 +22,7 @@ another reason to name a mistake beside something unexplained into `_evidence_su
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -145,16 +146,21 @@ def _find_explanation(trace: Trace, verdict: Verdict, reference: Reference) -> E
     combinations = break_tie(found, trace, reference)
     mistakes = _explained_mistakes(combinations, found, trace, reference)
     pasted = _pasted_program(trace, verdict, reference)
+    combination = combinations[0] if combinations else ()
     unexplained = found.unexplained if mistakes else tuple(verdict.differences)
     if unexplained and not pasted:
         mistakes += _seen_in_arrays(mistakes, unexplained, trace, verdict, reference)
+        named = reference.in_toml_order(mistake.variant for mistake in mistakes)
+        if set(named) > set(combination) and _explains_all(named, trace, verdict, reference):
+            combination, unexplained = named, ()
+            mistakes = tuple(replace(mistake, only_arrays=frozenset()) for mistake in mistakes)
     mistakes = tuple(
         sorted(mistakes, key=lambda one: -_likeness_of_exception(one, verdict.failure, trace, reference))
     )
     nearest = None if mistakes or pasted else nearest_mistake(reference, trace.runs, verdict.differences)
     return Explanation(
         mistakes=mistakes,
-        combination=combinations[0] if combinations else (),
+        combination=combination,
         unexplained=unexplained if mistakes else (),
         pasted=pasted,
         nearest_mistake=nearest,
@@ -222,6 +228,19 @@ def _seen_in_arrays(
             only_arrays=one.arrays,
         )
         for one in seen
+    )
+
+
+def _explains_all(combination: Combination, trace: Trace, verdict: Verdict, reference: Reference) -> bool:
+    """Return True if the solution with all these mistakes behaves as the submission in each scenario that has a run."""
+    source = reference.source_with_mistakes(combination)
+    if source is None:
+        return False
+    return all(
+        reference.reproduces(
+            source, name, run if name in verdict.differences else reference.solution_run(name)
+        )
+        for name, run in trace.runs.items()
     )
 
 

@@ -157,7 +157,7 @@ class Recorder:
             hook = first.register_post_accumulate_grad_hook(lambda _: self._add_event("gradient"))
             self._hooks.append(hook)
         if clears:
-            note_before(model, "zero_grad", lambda: self._add_event("zero_grad"))
+            note_before(model, "zero_grad", self._note_clear)
         if optimizer is not None:
             self.watch_optimizer(optimizer)
         if scheduler is not None:
@@ -173,7 +173,7 @@ class Recorder:
     def watch_optimizer(self, optimizer: Optimizer) -> None:
         """Record from now on what an optimizer does to the watched model. The learner's function may have built it."""
         self._optimizer = optimizer
-        note_before(optimizer, "zero_grad", lambda: self._add_event("zero_grad"))
+        note_before(optimizer, "zero_grad", self._note_clear)
         optimizer.register_step_pre_hook(self._step_pre_hook)
         optimizer.register_step_post_hook(lambda *_: self.record_state())
 
@@ -451,6 +451,10 @@ class Recorder:
             if inputs.shape == batch.shape and torch.equal(inputs.detach(), batch):
                 return number
         return None
+
+    def _note_clear(self) -> None:
+        """Note a call of `zero_grad`, with what it found."""
+        self._add_event("zero_grad", gradients=self._gradients_found())
 
     def _gradients_found(self) -> Literal["none", "zero", "set"]:
         """Return what the trainable parameters hold in `.grad`: all None, only zeros (or None), or other numbers."""

@@ -59,7 +59,7 @@ class Event:
     by_hand: bool = False
     """For a backward: True if it returns the gradients (`torch.autograd.grad`) instead of leaving them in `.grad`."""
     gradients: Literal["none", "zero", "set"] | None = None
-    """For a step: what the optimizer found in `.grad`: nothing anywhere, only zeros, or numbers."""
+    """For a step or `zero_grad`: what it found in `.grad`: nothing anywhere, only zeros, or numbers."""
 
 
 @dataclass(frozen=True)

@@ -95,12 +95,12 @@ r"""
 
 # %% tags=["exercise:train"]
 def train(model, train_loader, val_loader, cfg, *, device="cpu", checkpoint_path) -> float:
-    """cfg대로 처음부터 끝까지 학습하고, 가장 높은 검증 정확도를 돌려줍니다. 두 로더에는 배치가 하나 이상 있습니다.
+    """맨 먼저 cfg.seed로 시드를 정하고, cfg대로 처음부터 끝까지 학습합니다. 가장 높은 검증 정확도를 돌려줍니다.
 
     AdamW, 교차 엔트로피, 클리핑, 스텝마다 warmup_cosine을 씁니다. cfg.amp_dtype이 있으면 autocast 안에서 순전파하고,
     float16이면 학습이 끝날 때까지 GradScaler 하나를 씁니다. 체크포인트의 step은 그때까지 한 업데이트의 수입니다.
     에폭마다 평가 모드, float32로 val_loader의 모든 샘플에서 정확도를 재고, 가장 좋을 때를 BestCheckpoint로 남깁니다.
-    지난 배치의 계산 그래프는 붙들고 있지 않습니다.
+    두 로더에는 배치가 하나 이상 있습니다. 지난 배치의 계산 그래프는 붙들고 있지 않습니다.
     모델에는 마지막 가중치가 남고, 학습 모드로 끝납니다.
     """
     # BEGIN SOLUTION

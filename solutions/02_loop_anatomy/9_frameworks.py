@@ -84,7 +84,7 @@ Accelerate는 가장 얇은 프레임워크입니다. 바꾸는 줄은 이것이
 
 # %% tags=["exercise:train_accelerate"]
 def train_accelerate(model, train_loader, val_loader, cfg, *, checkpoint_path) -> float:
-    """train과 같은 학습을 Hugging Face Accelerate에 맡깁니다. 가장 높은 검증 정확도를 돌려줍니다.
+    """train과 같은 학습을, 시드를 정하는 것까지 똑같이, Hugging Face Accelerate에 맡깁니다. 가장 높은 검증 정확도를 돌려줍니다.
 
     모델, 옵티마이저, train_loader를 prepare에 넘기고, 역전파와 클리핑도 Accelerator에 맡깁니다.
     cfg.amp_dtype이 None이면 float32로 계산하고, "bfloat16"이어도 오류 없이 끝까지 학습합니다.

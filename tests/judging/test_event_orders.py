@@ -1,5 +1,7 @@
 """Which call is drawn as timelines, and which of its events have no counterpart."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -37,6 +39,20 @@ def test_the_call_with_the_difference_is_drawn_though_each_call_clears_at_its_en
     yours, expected = drawn(run, played(AT_START, AT_START, AT_START))
     assert yours == "forward backward clip* step zero_grad"
     assert expected == AT_END
+
+
+def test_a_clear_of_given_gradients_is_not_drawn_at_the_end() -> None:
+    """Where the model had gradients before, clearing at the end of the call is not as right as at its start."""
+    solution = played(AT_START, AT_START)
+    solution.events[0] = replace(solution.events[0], gradients="set")
+    yours, expected = drawn(played(AT_END, AT_END), solution)
+    assert (yours, expected) == (AT_END, "zero_grad* forward backward step")
+
+
+def test_a_clear_of_the_gradients_of_the_call_before_is_drawn_at_the_end() -> None:
+    solution = played(AT_START, AT_START)
+    solution.events[4] = replace(solution.events[4], gradients="set")
+    assert drawn(played(AT_END, AT_END), solution) == (AT_END, AT_END)
 
 
 def test_what_is_not_drawn_does_not_choose_the_call() -> None:

@@ -96,6 +96,18 @@ def test_a_mistake_that_the_runs_speak_against_is_not_seen() -> None:
     assert "averages-buffers" not in {mistake.variant.mistake.id for mistake in explanation.mistakes}
 
 
+def test_nothing_stays_open_if_a_mistake_seen_in_arrays_explains_the_rest() -> None:
+    """`zero-norm-ignored` changes nothing without the other two, and all three together explain every scenario."""
+    text = sample("first_tries", "sam_accumulate", "z_eighth").text
+    feedback = told("sam_accumulate", text)
+    assert set(feedback.mistake_ids) == {
+        "keeps-first-gradient",
+        "leftover-divided-by-full",
+        "zero-norm-ignored",
+    }
+    assert feedback.diagnosis.explains_all
+
+
 @pytest.mark.parametrize("quick", [True, pytest.param(False, marks=pytest.mark.full)])
 def test_programs_with_one_unlisted_mistake_are_not_called_by_another_name(quick: bool) -> None:
     """Their one mistake has no name, so that nothing may be seen in their arrays."""

@@ -1,4 +1,4 @@
-"""Draft edits of whole lines: insert, repeat, delete, move or guard lines, or take them out of their guard.
+"""Draft edits of whole lines: insert, repeat, delete, move, guard or unguard lines, swap `break` and `continue`.
 
 `line_insertions` inserts statements; guards and decorators are added here. A guard is a line that ends with a colon
 (`if`, `with`, `for`) and has statements under it. Those that are put around statements come from the solution, in the
@@ -39,6 +39,7 @@ def line_drafts(definition: DefinitionText, solution: TranslatedSolution) -> Ite
             yield from _deletion(definition, solution, statement)
             yield from _unwrapping(definition, solution, statement)
             yield from _moves(definition, solution, statement)
+            yield from _other_jump(statement)
     yield from _decorators(definition, solution.original)
 
 
@@ -106,6 +107,20 @@ def _unwrapping(
         only_guard_goes = name == "body" and last == end
         shown_lines = ShownLines(definition.program_lines[start : first - 1], ()) if only_guard_goes else None
         yield Draft(cost, kind, start, end, new, statement.first_line, shown_lines=shown_lines)
+
+
+# ---- jump ------------------------------------------------------------------------------------------
+
+_JUMP_COST = 1.0
+"""Cost of `continue` for `break`, or the other way round: beginners confuse the two."""
+
+
+def _other_jump(statement: Statement) -> Iterator[Draft]:
+    """Yield `continue` in the place of a `break`, and `break` in that of a `continue`."""
+    if isinstance(statement.node, ast.Break | ast.Continue):
+        other = "continue" if isinstance(statement.node, ast.Break) else "break"
+        start, end = statement.first_line - 1, statement.last_line
+        yield Draft(_JUMP_COST, "jump", start, end, [statement.block.indent + other], statement.first_line)
 
 
 # ---- guard -----------------------------------------------------------------------------------------

@@ -67,3 +67,11 @@ def test_no_break_and_no_continue_leaves_its_loop() -> None:
     assert [edit for edit in edits if "if x > 1:" in edit.program]
     for edit in edits:
         compile(edit.program, "edited", "exec")
+
+
+def test_continue_is_tried_for_break_and_the_other_way_round() -> None:
+    edits = [edit for edit in small_edits(LOOP, "f", LOOP) if edit.kind == "jump"]
+    assert {(edit.line, *edit.new) for edit in edits} == {
+        (4, "            break"),
+        (7, "            continue"),
+    }
