@@ -107,7 +107,7 @@ class Progress:
             answer: True if it is the whole answer.
             lines: True if it tells what to write to mend the mistake.
         """
-        more = {"mistake": mistake} if mistake else {}
+        more: dict[str, object] = {"mistake": mistake} if mistake else {}
         more |= {name: True for name, is_so in (("answer", answer), ("lines", lines)) if is_so}
         self.record([happened("hint", exercise, number=number, **more)])
 
