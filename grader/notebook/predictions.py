@@ -15,7 +15,6 @@ from grader.learner.earned import gain_since
 from grader.learner.progress import Progress
 from grader.learner.rewards import standing
 from grader.notebook.hidden_results import ASKED, hide_results_until_predicted, lift
-from grader.observe.wording import with_particle
 from grader.plots import publish
 
 hide_results_until_predicted()  # here because each lesson's first cell imports this module
@@ -110,9 +109,11 @@ def _verdict(asked: Prediction, measured: str | None) -> _Verdict:
     answer = measured or asked.answer
     chosen = _earlier(asked)
     if chosen is None:
+        title = _title(asked)
+        where = f"위의 {title}" if title else "위"
         text = (
-            f"아직 {with_particle(_title(asked) or '예측', '을/를')} 고르지 않아 까닭을 보여 주지 않습니다. "
-            f"위에서 고르거나 {_example(asked)}처럼 적어 실행하세요."
+            "아직 예측을 고르지 않아 까닭을 보여 주지 않습니다. "
+            f"{where}에서 고르거나 {_example(asked)}처럼 적어 실행하세요."
         )
         return _Verdict(text, None)
     learner = Progress.load()
