@@ -9,6 +9,7 @@ from typing import Any
 from grader.classroom.desk import rubric
 from grader.classroom.desk.behaviour import Group, feedback_on, groups_of, status_of
 from grader.classroom.desk.changes import Changes, DeskError, Edit, Edited
+from grader.classroom.desk.drafts import Drafts
 from grader.classroom.desk.moment import Moments
 from grader.classroom.desk.people import People
 from grader.classroom.desk.programs import MOST_NAMES, program
@@ -61,6 +62,7 @@ class Desk:
         """
         self._out, self._names, self._read_rules = out, names, read_rules
         self._changes = Changes(out, who)
+        self.drafts = Drafts(out, self._changes)
         self._anonymous = anonymous
         self._stamp: tuple[int, int] = (0, 0)
         self._loaded = self._load()
