@@ -313,11 +313,15 @@ def tell_marks(report: Path, result: "ClassResult", rules: "Rules") -> None:
             f"언제 냈는지 몰라서 제때 낸 것으로 센 학생 {len(timeless):,}명: {listed(timeless, '명')}. 지각을 매기려면 "
             "'제출 시각' 열이 있는 명단이나 Moodle의 채점표를 --roster로 주고 다시 채점해 주세요."
         )
-    doubtful = [f"{a.person.id} {a.person.name}" for a in result.absent if a.in_doubt and a.mark is None]
+    doubtful = [
+        f"{a.person.id} {a.person.name}" + (f" ({a.doubt})" if a.doubt else "")
+        for a in result.absent
+        if a.in_doubt and a.mark is None
+    ]
     if marks and doubtful:
         say(
-            f"짝짓지 못한 모둠의 제출물이 있어서 0점을 주지 않고 비워 둔 학생: {listed(doubtful, '명')}. "
-            "명단에 '조' 열을 더해 다시 채점하거나, --override로 점수를 적어 주세요."
+            f"냈을 수 있어서 0점을 주지 않고 비워 둔 학생: {listed(doubtful, '명')}. "
+            "파일의 이름에 학번을 적거나 명단에 '조' 열을 더해 다시 채점하거나, --override로 점수를 적어 주세요."
         )
     early = [f"{a.person.id} {a.person.name} ({a.open_until})" for a in result.absent if a.open_until]
     if early:

@@ -376,7 +376,9 @@ class Absent:
     mark: Mark | None = None
     """Set only if a mark was given by hand, or if the policy gives zero for a missing submission."""
     in_doubt: bool = False
-    """True if the work of a group that nobody was matched with may be this person's; the policy then gives no zero."""
+    """True if work that is not graded, or that is missing, may be this person's; the policy then gives no zero."""
+    doubt: str = ""
+    """Why, in Korean; empty if not `in_doubt`."""
     open_until: str = ""
     """Deadline that has not passed yet (`2026-03-25 23:59`), for which the policy gives no zero; empty if none."""
     comments: tuple[Comment, ...] = ()
@@ -467,6 +469,8 @@ class ClassResult:
     submissions: tuple[SubmissionResult, ...]
     absent: tuple[Absent, ...] = ()
     """In the roster's order; empty without a roster."""
+    skipped: tuple[str, ...] = ()
+    """Names of files and folders that were not graded, since nobody is known to have handed them in."""
     repair: Repair = "at-once"
     """When students read the names of their mistakes, by the policy."""
     regrade: str = ""

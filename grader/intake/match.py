@@ -127,6 +127,19 @@ def match_labels(labels: Sequence[str], roster: Roster | None) -> Matched:
     return _resolve(found, {}, {label: label for label in labels}, roster, doubtful)
 
 
+def person_in(label: str, roster: Roster) -> Person | None:
+    """Return the person whose student number stands in a name that nobody else's name contradicts; else None."""
+    found = _written_in(label, roster, "login", "github")
+    return found.people[0] if len(found.people) == 1 else None
+
+
+def perhaps_in(label: str, roster: Roster) -> list[Person]:
+    """Return everybody whose number or name may stand in a name."""
+    ways = (_by_name, _by_glued_name, _by_name_among_words)
+    found = _by_number(label, roster, "login", "github", "canvas_id", "moodle_id")
+    return list(dict.fromkeys([*found, *(person for way in ways for person in way(label, roster))]))
+
+
 def _person_from_system(handover: Handover, found: _Found) -> Person:
     """Return the system's data about a handover.
 

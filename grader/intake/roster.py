@@ -27,7 +27,9 @@ _RECORD = re.compile(r"\D+ \d+|참가자\d+")
 """Matches Moodle's identifiers; in Korean, the language pack puts no space before the number."""
 _SUMS = frozenset(("합계", "총계", "소계", "계", "총원", "총인원", "인원", "total", "sum"))
 """What stands instead of a student number in a row below the students."""
-_NO_STUDENTS = _SUMS | {"pointspossible", "studenttest"}
+_TEST_STUDENTS = frozenset(("studenttest", "학생테스트"))
+"""Canvas' student for trying things out, as `plain_header` gives the name."""
+_NO_STUDENTS = _SUMS | _TEST_STUDENTS | {"pointspossible"}
 _YEAR = re.compile(r"\d{4}")
 _HANGUL = re.compile("[가-힣]+")
 _WORD = re.compile(r"[^\W_]+")
@@ -238,7 +240,7 @@ def _person(cells: dict[str, str]) -> Person | None:
     for key in ("id", "canvas_id"):
         cells[key] = student_number(cells[key])
     cells["id"] = cells["id"] or cells["login"] or cells["canvas_id"] or cells["moodle_id"]
-    if not cells["id"] or cells["name"].casefold() in ("points possible", "student, test"):
+    if not cells["id"] or plain_header(cells["name"]) in _TEST_STUDENTS | {"pointspossible"}:
         return None
     if plain_header(cells["id"]) in _SUMS:
         return None

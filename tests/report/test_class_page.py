@@ -203,3 +203,16 @@ def test_points_in_parts_are_in_bins_that_say_so() -> None:
     checks = tuple(replace(c, points=4.5) for c in samples.checks(True, False, False))
     page = page_of(class_of(SubmissionResult("가", (replace(samples.named_mistake(), checks=checks),))))
     assert "<span>4–6점 미만</span>" in page
+
+
+def test_what_was_not_graded_is_listed_and_who_may_have_handed_it_in() -> None:
+    absent = Absent(
+        Person("20240099", "빈자리"),
+        in_doubt=True,
+        doubt="채점하지 않은 것이 이 학생의 것일 수 있어요: 빈자리.py",
+    )
+    page = page_of(
+        replace(class_of(*samples.small_class().submissions), absent=(absent,), skipped=("빈자리.py",))
+    )
+    assert "채점하지 않은 파일 1개" in page
+    assert "0점을 주지 않고 비워 두었어요: 채점하지 않은 것이" in page
