@@ -378,7 +378,9 @@ function ruleName(rule) {
 
 function showWritten() {
   const { exercise, person } = state;
-  const items = (person ?? exercise).written.map((entry) => {
+  const isHere = (entry) => !person && entry.groups.includes(state.group?.key);
+  const written = [...(person ?? exercise).written].sort((a, b) => isHere(b) - isHere(a)); // this group's first
+  const items = written.map((entry) => {
     const same = { exercise: entry.exercise, file: entry.file, score: entry.score, text: entry.text, rule: entry.rule };
     const scope = entry.rule.startsWith(MISTAKE) ? "mistake" : "group";
     const target = entry.rule.slice((scope === "mistake" ? MISTAKE : GROUP).length);
@@ -429,11 +431,18 @@ const takeBack = (values) => change("take_back", values, "명의 것을 지웠�
 
 // Returns true if nothing changed for a reason that was told.
 async function change(path, values, said, nothing) {
-  const done = await send(path, values);
+  let done = await send(path, values);
+  if (done.ask) {
+    if (!window.confirm(done.ask)) {
+      tell("적지 않았어요. 다른 사람이 적은 것은 그대로예요.");
+      return true;
+    }
+    done = await send(path, { ...values, replace: true });
+  }
   const count = done.added || done.removed;
   const left = done.left ?? [];
   const waiting = done.waiting ? [`읽지 못한 연습이 더 있어서 ${done.waiting}명의 최종 점수는 아직 비어 있어요. 나머지 연습도 정하거나, 학생을 찾아 전체 점수를 적어 주세요.`] : [];
-  const replaced = done.added && done.removed && path === "judge" ? [`전에 적은 ${done.removed}줄은 이것으로 바꾸었어요.`] : [];
+  const replaced = done.replaced ? [`전에 적은 ${done.removed}줄은 이것으로 바꾸었어요(${done.replaced.replace(/\.$/, "")}).`] : [];
   if (count) tell([`${count}${said}: ${done.names}.`, ...replaced, ...left, ...waiting, "되돌리려면 u"].join(" "));
   else tell(left.length ? ["바뀐 것이 없어요.", ...left].join(" ") : nothing);
   await showClass();
@@ -509,7 +518,8 @@ async function undo() {
   const done = await send("undo");
   if (!done.undone) return tell("되돌릴 것이 없어요.");
   const left = done.conflicts ? ` 그 사이에 다른 사람이 바꾼 ${done.conflicts}명의 것은 그대로 두었어요.` : "";
-  tell(`되돌렸어요: ${UNDONE[done.undone] ?? done.undone}${done.exercise && done.exercise !== state.exercise.name ? ` (${done.exercise})` : ""}.${left}`);
+  const what = [done.whose && `${done.whose}의`, UNDONE[done.undone] ?? done.undone, done.said && `「${done.said}」`].filter(Boolean).join(" ");
+  tell(`되돌렸어요: ${what}${done.exercise && done.exercise !== state.exercise.name ? ` (${done.exercise})` : ""}.${left}`);
   await showClass();
   await refresh();
   return state.person ? undefined : showGroup(state.group);
