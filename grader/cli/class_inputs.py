@@ -198,12 +198,17 @@ def require_desk_kept(out: Path, given: Mapping[str, Path | None]) -> None:
 
 def _how_to_join(name: str, kept: Path, path: Path) -> str:
     """Return how to have both: the command that adds the lines which the desk's file lacks."""
-    from grader.classroom.desk.joining import lines_to_add
+    from grader.classroom.desk.joining import clashes, lines_to_add
     from grader.gradebook.hand_files import HAND_FILES
 
     new = lines_to_add(kept.parent, HAND_FILES[name], path)
     if not new:
         return f"{path}의 줄은 거기에 모두 있으니 {DESK_FILES[name]}를 빼고 실행해 주세요. "
+    if clashing := clashes(kept.parent, HAND_FILES[name], path):
+        return (
+            f"두 파일이 같은 학생의 같은 연습에 점수를 따로 정했어요: {listed(clashing)}. "
+            f"한쪽에서 그 줄을 지운 다음 다시 실행해 주세요. "
+        )
     command = shlex.join(["grader", "mark", str(kept.parent), DESK_FILES[name], str(path), "--join"])
     return f"{path}에만 있는 {len(new)}줄을 더해 둘 다 쓰려면: {command}\n"
 

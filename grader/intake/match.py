@@ -29,8 +29,8 @@ from grader.intake.roster import Roster, words_of
 _SHORTEST_NUMBER = 4
 """Minimum length of a student number looked for in names; shorter ones could be an assignment's number or a group's."""
 _PERHAPS_SHARED = (
-    "모둠에서 한 사람만 낸 제출물: {}. 모둠 과제라면 조가 적힌 명단을 --groups로 주고 다시 채점해 주세요. "
-    "그러면 모둠원 모두의 것으로 채점해요."
+    "모둠에서 한 사람만 낸 제출물: {}. 모둠 과제라면 조가 적힌 명단을 --groups로 주고 다시 채점해 주세요"
+    "(--roster로 준 명단에 조 열이 있으면 그 파일을 그대로 주어도 돼요). 그러면 모둠원 모두의 것으로 채점해요."
 )
 _ACROSS_SECTIONS = (
     "같은 번호의 조가 여러 분반에 있어서 누구와도 짝짓지 않은 제출물: {} ({}). 분반마다 다른 조라면 명단의 조와 "

@@ -132,6 +132,9 @@ def _team_note(name: str, team: Sequence[Person]) -> tuple[str, ...]:
     """Return a line for the students who handed in together; empty for a single one's work."""
     if not team:
         return ()
+    groups = {person.group for person in team}
+    if len(groups) == 1 and (group := next(iter(groups))):
+        name = f"{group}조" if group.isdigit() else group
     return (f"모둠 '{name}'의 제출물이에요. 함께 낸 사람: {', '.join(person.name for person in team)}.",)
 
 

@@ -161,9 +161,14 @@ def check_mark(check: CheckResult, feedback: Feedback) -> str:
 
 
 def mark_in_points(feedback: Feedback, unit: str = "") -> str:
-    """Return `3/4` followed by `unit`, or the Korean name of the exercise's kind if it counts towards no score."""
+    """Return `3/4` followed by `unit`, or the Korean name of the exercise's kind if it counts towards no score.
+
+    What could not be read has no points yet, not even 0.
+    """
     if (kind := KIND_NAMES.get(feedback.kind)) is not None:
         return kind
+    if feedback.status == "unreadable":
+        return "—"
     return f"{points(feedback.score)}/{points(feedback.max_score)}{unit}"
 
 

@@ -613,6 +613,12 @@ at("reuse").addEventListener("change", () => { at("text").value = at("reuse").va
 for (const id of ["score", "text"]) at(id).addEventListener("input", noteTyped);
 at("form").addEventListener("submit", (event) => { event.preventDefault(); write(); });
 
+// What sticks below the header needs its height, which depends on how it wraps.
+new ResizeObserver(([{ target }]) => {
+  const height = getComputedStyle(target).position === "sticky" ? target.offsetHeight : 0;
+  document.documentElement.style.setProperty("--head", `${height}px`);
+}).observe(document.querySelector("header"));
+
 function saveDrafts() {
   if (noting) keepTyped();
   drafts.flush();

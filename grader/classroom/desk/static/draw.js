@@ -24,9 +24,6 @@ export function cardNodes(tree) {
   });
 }
 
-// What of a line does not fit goes on two columns deeper than it begins, so that nobody takes it for a dedent.
-const depth = (text) => `${text.length - text.trimStart().length + 2}ch`;
-
 function codeLines(lines, marks) {
   const rows = [];
   let cell = null;
@@ -41,11 +38,10 @@ function codeLines(lines, marks) {
     previous = line;
     const told = marks.filter((mark) => mark.cell === number && mark.line === line);
     const row = make("div", told.length ? { class: "marked" } : {}, make("span", { class: "no", "aria-hidden": "true" }, String(line)), text || " ");
-    row.style.setProperty("--depth", depth(text));
     rows.push(row);
     for (const mark of told) rows.push(make("div", { class: "note" }, `${mark.side}${mark.text}`));
   }
-  return make("pre", { class: "code" }, ...rows);
+  return make("pre", { class: "code", tabindex: "0", role: "group", "aria-label": "코드" }, ...rows); // scrolled by keys, too
 }
 
 function named(program) {
