@@ -41,7 +41,7 @@ function codeLines(lines, marks) {
     rows.push(row);
     for (const mark of told) rows.push(make("div", { class: "note" }, `${mark.side}${mark.text}`));
   }
-  return make("pre", { class: "code", tabindex: "0", role: "group", "aria-label": "코드" }, ...rows); // scrolled by keys, too
+  return make("pre", { class: "code", tabIndex: 0, role: "group", "aria-label": "코드" }, ...rows); // scrolled by keys, too
 }
 
 function named(program) {
