@@ -48,7 +48,10 @@ class Question:
     @property
     def text(self) -> str:
         """The question in Korean."""
-        return f"「{self.scenario}」에서 정답과 나란히 실행했어요. 이 코드에서 처음으로 다른 것은 무엇일까요?"
+        return (
+            f"이 코드와 정답을 같은 상황(「{self.scenario}」)에서 실행했어요. "
+            "이 코드에서 처음으로 다른 것은 무엇일까요?"
+        )
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,8 @@ def question(case: Case, chance: random.Random) -> Question | None:
     scenario = case.exercise.driver[case.scenario]
     others: list[_Symptom] = []
     for other in _others(known, case, chance):
+        if _is_of_missing_update(other.found, own, solution):
+            continue
         there = _symptom_in(other.found.name, scenario, own, solution)
         rivals = [
             right,
@@ -121,6 +126,13 @@ def question(case: Case, chance: random.Random) -> Question | None:
             if symptom is not right
         },
     )
+
+
+def _is_of_missing_update(found: Difference, own: Run, solution: Run) -> bool:
+    """Return True if parameters differ after the first update that the run does not make: so they do in the run."""
+    if found.name != "theta" or found.kind != "array" or "theta" not in own.arrays:
+        return False
+    return found.index[0] == len(own.arrays["theta"]) < len(solution.arrays["theta"])
 
 
 def _differ_in_words(one: str, other: str) -> bool:

@@ -28,6 +28,10 @@ _MOST_INLINE = 40
 _ON_PRINTS = "함수 안에서 찍은 것은 확인한 결과 아래에 나와요. 다 보았으면 찍는 줄을 지우세요."
 """What a hint that asks for a print goes on with: only a check calls the function; `printed.py` shows its output."""
 
+_GRADIENT = re.compile(r"\.grad`")
+_ON_GRADIENTS = "한 층의 `.grad`는 수십 줄이니, None이 아니면 `.grad.norm()`만 찍어도 돼요."
+"""For a hint that asks for a print of gradients, of which a card shows the first lines."""
+
 _Steps = tuple[str, str, str]
 """The steps about one mistake, see `STEP_NAMES`."""
 
@@ -68,7 +72,9 @@ def without_clues(feedback: Feedback) -> Feedback:
 
 def _with_print_reminder(hint: str) -> str:
     """Return the hint; if it asks for a print, with where to read it, and that it must go before all checks pass."""
-    return f"{hint} {_ON_PRINTS}" if "찍어" in hint else hint
+    if "찍어" not in hint:
+        return hint
+    return " ".join(filter(None, (hint, _ON_GRADIENTS if _GRADIENT.search(hint) else "", _ON_PRINTS)))
 
 
 def _is_on_the_card(named: NamedMistake) -> bool:
