@@ -384,6 +384,13 @@ class Absent:
     comments: tuple[Comment, ...] = ()
     """What the instructor says to this person."""
 
+    @property
+    def why_blank(self) -> str:
+        """Why there is no zero yet, in Korean; empty if there is nothing to say."""
+        if self.doubt:
+            return f"0점을 주지 않고 비워 두었어요: {self.doubt}."
+        return f"마감이 아직 지나지 않았어요: {self.open_until}" if self.open_until else ""
+
 
 @dataclass(frozen=True)
 class Unread:

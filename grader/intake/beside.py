@@ -5,10 +5,10 @@ by a guess: only a student number in the name, which no other name contradicts, 
 may have handed in what is not graded is not taken for somebody who handed in nothing.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from grader.base.names import listed
+from grader.base.names import display_name, listed
 from grader.course.feedback import Person
 from grader.intake.handover import Entry, Handover, entries
 from grader.intake.match import Matched, match, perhaps_in, person_in
@@ -92,6 +92,15 @@ def with_added(
         added.append(Handover(f"added {entry.path}", person.name, ((name, entry.path),), ids=(person.id,)))
     handovers = (*download.handovers, *added)
     return handovers, tuple(left), match(handovers, roster) if added else matched
+
+
+def download_notes(download: Download, handovers: Sequence[Handover], left: Sequence[Entry]) -> Iterator[str]:
+    """Yield Korean lines on what was recognised, what was added to it (`with_added`), and what is nobody's."""
+    yield f"{download.system}에서 내려받은 폴더로 알아보았어요: {len(download.handovers):,}명"
+    if added := [display_name(h.parts[0][1].name) for h in handovers[len(download.handovers) :]]:
+        yield f"이름에 적힌 학번으로 짝지은 것: {listed(added)}"
+    if left:
+        yield f"누가 냈는지 이름으로 알 수 없어서 채점하지 않은 것: {listed([entry.name for entry in left])}"
 
 
 def _label(entry: Entry) -> str:

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from grader.base.file_names import safe_filename
-from grader.base.names import display_name, listed, shown_name
+from grader.base.names import shown_name
 from grader.base.removal import temporary_folder
 from grader.course.feedback import Absent, ClassResult, Person
-from grader.intake.beside import doubt_notes, doubts, read_downloads, with_added
+from grader.intake.beside import doubt_notes, doubts, download_notes, read_downloads, with_added
 from grader.intake.handover import Handover, entries
 from grader.intake.match import match_labels
 from grader.intake.roster import Roster
@@ -68,17 +68,8 @@ def receive(source: Path, roster: Roster | None, exercise_names: Collection[str]
                 _only_folder(folder) if packed else folder, roster, exercise_names, uploads
             )
             return replace(plain, notes=(*refused, *plain.notes))
-        found = [
-            *refused,
-            f"{download.system}에서 내려받은 폴더로 알아보았어요: {len(download.handovers):,}명",
-        ]
         handovers, left, matched = with_added(download, roster)
-        if added := [h.parts[0][1].name for h in handovers[len(download.handovers) :]]:
-            found.append(f"이름에 적힌 학번으로 짝지은 것: {listed([display_name(name) for name in added])}")
-        if left:
-            found.append(
-                f"누가 냈는지 이름으로 알 수 없어서 채점하지 않은 것: {listed([e.name for e in left])}"
-            )
+        found = [*refused, *download_notes(download, handovers, left)]
         why = doubts(matched, roster, left)
         by_label: dict[str, tuple[Handover, Person]] = {}
         problems: dict[str, tuple[Unreadable, ...]] = {}

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from grader.base.names import listed, short
 from grader.course.feedback import (
-    Absent,
     CheckResult,
     Diagnosis,
     Feedback,
@@ -86,13 +85,6 @@ def no_mark_yet(submission: SubmissionResult) -> str:
     """Say why a submission that could not be read has no mark, naming its files."""
     files = f": {listed([unread.file for unread in submission.unread])}" if submission.unread else ""
     return f"읽지 못한 파일이 있어서 아직 점수가 없어요{files}"
-
-
-def why_blank(absent: Absent) -> str:
-    """Say why somebody who handed in nothing has no zero yet; empty if there is nothing to say."""
-    if absent.doubt:
-        return f"0점을 주지 않고 비워 두었어요: {absent.doubt}."
-    return f"마감이 아직 지나지 않았어요: {absent.open_until}" if absent.open_until else ""
 
 
 @dataclass(frozen=True)
