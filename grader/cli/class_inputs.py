@@ -198,12 +198,17 @@ def require_desk_kept(out: Path, given: Mapping[str, Path | None]) -> None:
 
 def _how_to_join(name: str, kept: Path, path: Path) -> str:
     """Return how to have both: the command that adds the lines which the desk's file lacks."""
-    from grader.classroom.desk.joining import lines_to_add
+    from grader.classroom.desk.joining import clashes, lines_to_add
     from grader.gradebook.hand_files import HAND_FILES
 
     new = lines_to_add(kept.parent, HAND_FILES[name], path)
     if not new:
         return f"{path}의 줄은 거기에 모두 있으니 {DESK_FILES[name]}를 빼고 실행해 주세요. "
+    if clashing := clashes(kept.parent, HAND_FILES[name], path):
+        return (
+            f"두 파일이 같은 학생의 같은 연습에 점수를 따로 정했어요: {listed(clashing)}. "
+            f"한쪽에서 그 줄을 지운 다음 다시 실행해 주세요. "
+        )
     command = shlex.join(["grader", "mark", str(kept.parent), DESK_FILES[name], str(path), "--join"])
     return f"{path}에만 있는 {len(new)}줄을 더해 둘 다 쓰려면: {command}\n"
 
@@ -313,11 +318,15 @@ def tell_marks(report: Path, result: "ClassResult", rules: "Rules") -> None:
             f"언제 냈는지 몰라서 제때 낸 것으로 센 학생 {len(timeless):,}명: {listed(timeless, '명')}. 지각을 매기려면 "
             "'제출 시각' 열이 있는 명단이나 Moodle의 채점표를 --roster로 주고 다시 채점해 주세요."
         )
-    doubtful = [f"{a.person.id} {a.person.name}" for a in result.absent if a.in_doubt and a.mark is None]
+    doubtful = [
+        f"{a.person.id} {a.person.name}" + (f" ({a.doubt})" if a.doubt else "")
+        for a in result.absent
+        if a.in_doubt and a.mark is None
+    ]
     if marks and doubtful:
         say(
-            f"짝짓지 못한 모둠의 제출물이 있어서 0점을 주지 않고 비워 둔 학생: {listed(doubtful, '명')}. "
-            "명단에 '조' 열을 더해 다시 채점하거나, --override로 점수를 적어 주세요."
+            f"냈을 수 있어서 0점을 주지 않고 비워 둔 학생: {listed(doubtful, '명')}. "
+            "파일의 이름에 학번을 적거나 명단에 '조' 열을 더해 다시 채점하거나, --override로 점수를 적어 주세요."
         )
     early = [f"{a.person.id} {a.person.name} ({a.open_until})" for a in result.absent if a.open_until]
     if early:

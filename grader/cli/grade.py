@@ -328,6 +328,8 @@ def _grade_all(run: "GradingRun", todo: "deque[Submission]", journal: "Journal",
 
     from grader.classroom.grade_class import grade_class
 
+    if len(todo) < total:
+        say(f"새로 채점할 학생 {len(todo):,}명, 지난 결과를 그대로 둘 학생 {total - len(todo):,}명")
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err, transient=True) as bar, _acknowledge_interrupt():
         task = bar.add_task("채점", total=total, completed=total - len(todo))

@@ -376,11 +376,20 @@ class Absent:
     mark: Mark | None = None
     """Set only if a mark was given by hand, or if the policy gives zero for a missing submission."""
     in_doubt: bool = False
-    """True if the work of a group that nobody was matched with may be this person's; the policy then gives no zero."""
+    """True if work that is not graded, or that is missing, may be this person's; the policy then gives no zero."""
+    doubt: str = ""
+    """Why, in Korean; empty if not `in_doubt`."""
     open_until: str = ""
     """Deadline that has not passed yet (`2026-03-25 23:59`), for which the policy gives no zero; empty if none."""
     comments: tuple[Comment, ...] = ()
     """What the instructor says to this person."""
+
+    @property
+    def why_blank(self) -> str:
+        """Why there is no zero yet, in Korean; empty if there is nothing to say."""
+        if self.doubt:
+            return f"0점을 주지 않고 비워 두었어요: {self.doubt}."
+        return f"마감이 아직 지나지 않았어요: {self.open_until}" if self.open_until else ""
 
 
 @dataclass(frozen=True)
@@ -467,6 +476,8 @@ class ClassResult:
     submissions: tuple[SubmissionResult, ...]
     absent: tuple[Absent, ...] = ()
     """In the roster's order; empty without a roster."""
+    skipped: tuple[str, ...] = ()
+    """Names of files and folders that were not graded, since nobody is known to have handed them in."""
     repair: Repair = "at-once"
     """When students read the names of their mistakes, by the policy."""
     regrade: str = ""

@@ -18,6 +18,12 @@ _NAME = re.compile(
 _ATTEMPT = re.compile(r"(?P<stem>.+?)-(?P<attempt>\d+)(?P<suffix>\.\w+)", re.DOTALL)
 
 
+def user_of(entry: Entry) -> str:
+    """Return the student whose file Canvas may have given its name; empty if it did not."""
+    found = None if entry.is_folder else _NAME.fullmatch(entry.name)
+    return found["user"] if found else ""
+
+
 def read(folder: Path, found: list[Entry]) -> list[Handover]:
     """Return the students of a Canvas download; empty if it is none."""
     named = [

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from grader.base.removal import remove_tree
 from grader.intake.archives import TOO_MANY, Item, Quota, Unpacker, items, opened_archive, why_not
+from grader.intake.handover import is_made_by_programs
 from grader.submission.find_files import MAX_DEPTH, MAX_ENTRIES, Unreadable, is_skipped
 from grader.submission.submission import MAX_STUDENT_BYTES
 
@@ -54,6 +55,19 @@ def unpack_class(archive: Path, into: Path, quota: Quota | None = None) -> Class
         message = f"압축 파일을 열 수 없어요({why_not(error)}). 다시 압축해서 내 주세요."
         done.refused.append(Unreadable(archive.name, message))
     return done
+
+
+def names_of_class(archive: Path) -> tuple[str, ...]:
+    """Return the names of the students' folders and files in an archive; empty if it cannot be read."""
+    try:
+        with opened_archive(archive, _MAX_DIRECTORY_BYTES) as opened:
+            found = [] if opened is None else items(opened, _OF_A_CLASS)
+    except Exception as error:
+        why_not(error)
+        return ()
+    level = _levels_above_the_class(found)
+    names = dict.fromkeys(item.parts[level] for item in found if len(item.parts) > level)
+    return tuple(name for name in names if not is_made_by_programs(name))
 
 
 def _unpack(

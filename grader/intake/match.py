@@ -29,8 +29,8 @@ from grader.intake.roster import Roster, words_of
 _SHORTEST_NUMBER = 4
 """Minimum length of a student number looked for in names; shorter ones could be an assignment's number or a group's."""
 _PERHAPS_SHARED = (
-    "모둠에서 한 사람만 낸 제출물: {}. 모둠 과제라면 조가 적힌 명단을 --groups로 주고 다시 채점해 주세요. "
-    "그러면 모둠원 모두의 것으로 채점해요."
+    "모둠에서 한 사람만 낸 제출물: {}. 모둠 과제라면 조가 적힌 명단을 --groups로 주고 다시 채점해 주세요"
+    "(--roster로 준 명단에 조 열이 있으면 그 파일을 그대로 주어도 돼요). 그러면 모둠원 모두의 것으로 채점해요."
 )
 _ACROSS_SECTIONS = (
     "같은 번호의 조가 여러 분반에 있어서 누구와도 짝짓지 않은 제출물: {} ({}). 분반마다 다른 조라면 명단의 조와 "
@@ -125,6 +125,19 @@ def match_labels(labels: Sequence[str], roster: Roster | None) -> Matched:
     ]
     found, doubtful = _with_teammates(found, groups, roster, with_group)
     return _resolve(found, {}, {label: label for label in labels}, roster, doubtful)
+
+
+def person_in(label: str, roster: Roster) -> Person | None:
+    """Return the person whose student number stands in a name that nobody else's name contradicts; else None."""
+    found = _written_in(label, roster, "login", "github")
+    return found.people[0] if len(found.people) == 1 else None
+
+
+def perhaps_in(label: str, roster: Roster) -> list[Person]:
+    """Return everybody whose number or name may stand in a name."""
+    ways = (_by_name, _by_glued_name, _by_name_among_words)
+    found = _by_number(label, roster, "login", "github", "canvas_id", "moodle_id")
+    return list(dict.fromkeys([*found, *(person for way in ways for person in way(label, roster))]))
 
 
 def _person_from_system(handover: Handover, found: _Found) -> Person:

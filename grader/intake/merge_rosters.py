@@ -5,7 +5,7 @@ that has student numbers leads; of the others each person is looked up by number
 leading list is told and left out, and nobody is dropped without a word.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,6 +27,9 @@ _TITLES = {
     "canvas_id": "Canvas의 번호",
     "moodle_id": "Moodle의 번호",
 }
+
+_FEW = 3
+"""So many further values of one column that differ are counted, and not listed."""
 
 
 def read_rosters(paths: Sequence[Path]) -> Roster:
@@ -52,8 +55,8 @@ class _Doubts:
     """People whose number or address is one person's and whose name is another's."""
     unclear: list[str] = field(default_factory=list)
     """People who may be several of the first list, or whom two rows of the second list mean."""
-    differing: list[str] = field(default_factory=list)
-    """Values of one person that differ."""
+    differing: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    """Values of one person that differ, by the title of the column."""
 
     def notes(self, first: str, second: str) -> Iterator[str]:
         """Yield a Korean line for each kind of doubt."""
@@ -69,7 +72,16 @@ class _Doubts:
                 "두 명단에 학번이나 이메일을 적어 주세요."
             )
         if self.differing:
-            yield f"명단마다 달라서 {first}를 따른 것: {listed(self.differing)}"
+            yield f"명단마다 달라서 {first}를 따른 것: {', '.join(self._differing_in_words())}"
+
+    def _differing_in_words(self) -> Iterator[str]:
+        """Yield what differs: one by one where it is little, else an example and the number."""
+        for title, values in self.differing.items():
+            more = len(values) - 1
+            if more < _FEW:
+                yield from values
+            else:
+                yield f"{values[0]} 외 {title} {more:,}개"
 
 
 def _merged(first_name: str, first: Roster, second_name: str, second: Roster) -> Roster:
@@ -98,7 +110,7 @@ def _merged(first_name: str, first: Roster, second_name: str, second: Roster) ->
             roster.handed_in.get(one.id, "") for roster, one in ((first, person), (second, partner))
         )
         if own and other and own != other:
-            doubts.differing.append(f"{person.id} {person.name}의 제출 시각 '{own}', '{other}'")
+            doubts.differing["제출 시각"].append(f"{person.id} {person.name}의 제출 시각 '{own}', '{other}'")
         if own or other:
             handed_in[person.id] = own or other
         known = second.system_names.get(partner.id, partner.name)
@@ -151,6 +163,13 @@ def _names_agree(person: Person, roster: Roster, other: Person) -> bool:
     return not names or is_placeholder_name(other.name) or any(agree(other.name, name) for name in names)
 
 
+def _is_same(name: str, own: str, theirs: str) -> bool:
+    """Return True for equal values; a section may have the course's name before it: `01`, `딥러닝실습-01`."""
+    one, other = own.casefold(), theirs.casefold()
+    is_section = name == "section"
+    return one == other or (is_section and any(a.endswith(f"-{b}") for a, b in ((one, other), (other, one))))
+
+
 def _filled(person: Person, other: Person | None, doubts: _Doubts) -> Person:
     """Return the person with empty fields filled in from the other list."""
     if other is None:
@@ -159,6 +178,8 @@ def _filled(person: Person, other: Person | None, doubts: _Doubts) -> Person:
     for name in _SHARED:
         own, theirs = getattr(person, name), getattr(other, name)
         values[name] = own or theirs
-        if own and theirs and own.casefold() != theirs.casefold():
-            doubts.differing.append(f"{person.id} {person.name}의 {_TITLES[name]} '{own}', '{theirs}'")
+        if own and theirs and not _is_same(name, own, theirs):
+            doubts.differing[_TITLES[name]].append(
+                f"{person.id} {person.name}의 {_TITLES[name]} '{own}', '{theirs}'"
+            )
     return replace(person, **values)

@@ -16,6 +16,12 @@ _DEFAULT_GROUP = re.compile(rf"(?P<name>[^_]+)(?P<user>){_REST}", re.DOTALL)
 """Matches the folder without a number; its name has no `_` because Moodle replaces those by spaces."""
 
 
+def user_of(entry: Entry) -> str:
+    """Return the student or group whose entry Moodle gave its name; empty if Moodle did not name it."""
+    found = _NAME.fullmatch(entry.name) or _DEFAULT_GROUP.fullmatch(entry.name)
+    return (found["user"] or found["name"]) if found else ""
+
+
 def read(folder: Path, found: list[Entry]) -> list[Handover]:
     """Return the students of a Moodle download; empty if it is none."""
     named = [

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from grader.base.file_names import safe_filename
-from grader.base.names import listed, shown_name
+from grader.base.names import shown_name
 from grader.base.removal import temporary_folder
 from grader.course.feedback import Absent, ClassResult, Person
+from grader.intake.beside import doubt_notes, doubts, download_notes, read_downloads, with_added
 from grader.intake.handover import Handover, entries
-from grader.intake.match import match, match_labels
+from grader.intake.match import match_labels
 from grader.intake.roster import Roster
-from grader.intake.systems import recognise
 from grader.intake.upload_receiver import UploadReceiver
 from grader.submission.class_folder import read_class
 from grader.submission.find_files import MAX_DEPTH, Unreadable, is_skipped
@@ -35,10 +35,12 @@ class Received:
     """Korean lines for the instructor: recognised system, students not in the roster, files that belong to nobody."""
     copies: tuple[str, ...] = ()
     """Names of students whose files are those of another one in their group, who is not among them."""
-    absent_in_doubt: frozenset[str] = frozenset()
-    """Ids of those in `absent` whose group may have handed in."""
+    absent_in_doubt: Mapping[str, str] = field(default_factory=dict)
+    """Why somebody in `absent` may have handed in all the same, in Korean, by id."""
     unmatched: Mapping[str, str] = field(default_factory=dict)
     """Why a submission belongs to nobody in the roster, in Korean, by the student's name in `submissions`."""
+    skipped: tuple[str, ...] = ()
+    """Names of files and folders that are not graded, since nobody is known to have handed them in."""
 
 
 def receive(source: Path, roster: Roster | None, exercise_names: Collection[str]) -> Received:
@@ -59,25 +61,22 @@ def receive(source: Path, roster: Roster | None, exercise_names: Collection[str]
         packed = source.suffix.lower() == ".zip" and source.is_file()
         folder = workplace / "download" if packed else source
         refused = uploads.unpack(source, folder) if packed else ()
-        download = recognise(folder) if folder.is_dir() else None
+        download, more = read_downloads(folder, uploads, workplace) if folder.is_dir() else (None, ())
+        refused = (*refused, *more)
         if download is None:
             plain = _receive_plain_folder(
                 _only_folder(folder) if packed else folder, roster, exercise_names, uploads
             )
             return replace(plain, notes=(*refused, *plain.notes))
-        found = [
-            *refused,
-            f"{download.system}에서 내려받은 폴더로 알아보았어요: {len(download.handovers):,}명",
-        ]
-        if download.others:
-            found.append(f"누가 냈는지 이름으로 알 수 없어서 채점하지 않은 것: {listed(download.others)}")
-        matched = match(download.handovers, roster)
+        handovers, left, matched = with_added(download, roster)
+        found = [*refused, *download_notes(download, handovers, left)]
+        why = doubts(matched, roster, left)
         by_label: dict[str, tuple[Handover, Person]] = {}
         problems: dict[str, tuple[Unreadable, ...]] = {}
         notes: dict[str, tuple[str, ...]] = {}
         copies: list[str] = []
         taken: set[str] = set()
-        for handover in download.handovers:
+        for handover in handovers:
             team = matched.teams.get(handover.key, ())
             for number, person in enumerate(team or (matched.people[handover.key],)):
                 label = _free_label(person, taken)
@@ -103,10 +102,11 @@ def receive(source: Path, roster: Roster | None, exercise_names: Collection[str]
                 {label: h.key for label, (h, _) in by_label.items() if h.key in matched.teams},
             ),
             matched.absent,
-            (*found, *matched.notes),
+            (*found, *matched.notes, *doubt_notes(matched.absent, why, matched.absent_in_doubt)),
             tuple(copies),
-            matched.absent_in_doubt,
-            {label: why for label, (h, _) in by_label.items() if (why := matched.unmatched.get(h.key))},
+            why,
+            {label: w for label, (h, _) in by_label.items() if (w := matched.unmatched.get(h.key))},
+            tuple(entry.name for entry in left),
         )
 
 
@@ -123,6 +123,9 @@ def _team_note(name: str, team: Sequence[Person]) -> tuple[str, ...]:
     """Return a line for the students who handed in together; empty for a single one's work."""
     if not team:
         return ()
+    groups = {person.group for person in team}
+    if len(groups) == 1 and (group := next(iter(groups))):
+        name = f"{group}조" if group.isdigit() else group
     return (f"모둠 '{name}'의 제출물이에요. 함께 낸 사람: {', '.join(person.name for person in team)}.",)
 
 
@@ -139,8 +142,11 @@ def enrolled(result: ClassResult, received: Received) -> ClassResult:
         for submission in result.submissions
     )
     doubtful = received.absent_in_doubt
-    absent = tuple(Absent(person, in_doubt=person.id in doubtful) for person in received.absent)
-    return replace(result, submissions=submissions, absent=absent)
+    absent = tuple(
+        Absent(person, in_doubt=person.id in doubtful, doubt=doubtful.get(person.id, ""))
+        for person in received.absent
+    )
+    return replace(result, submissions=submissions, absent=absent, skipped=received.skipped)
 
 
 def _label(person: Person) -> str:
@@ -176,15 +182,16 @@ def _receive_plain_folder(
         if not team:
             shared.append(submission)
     times = _times(roster, {label: (person, "") for label, person in people.items()}, team_of)
+    why = doubts(matched, roster)
     return Received(
         tuple(shared),
         people,
         frozenset(),
         times,
         matched.absent,
-        matched.notes,
+        (*matched.notes, *doubt_notes(matched.absent, why, matched.absent_in_doubt)),
         tuple(copies),
-        matched.absent_in_doubt,
+        why,
         matched.unmatched,
     )
 

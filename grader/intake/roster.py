@@ -23,11 +23,15 @@ _FIELDS = (
 Canvas' gradebook and its list of groups, Moodle's worksheet and GitHub Classroom's roster can be used unchanged.
 """
 _NUMBER = re.compile(r"\d+$")
-_RECORD = re.compile(r"\D+ \d+|참가자\d+")
-"""Matches Moodle's identifiers; in Korean, the language pack puts no space before the number."""
+_PARTICIPANT = re.compile(r"(?:참가자|참여자|participant)\s*\d+", re.IGNORECASE)
+"""Matches Moodle's identifiers; in Korean, language packs put no space before the number."""
+_RECORD = re.compile(rf"\D+ \d+|{_PARTICIPANT.pattern}", re.IGNORECASE)
+"""Matches Moodle's identifiers in any language, in a column that has their title."""
 _SUMS = frozenset(("합계", "총계", "소계", "계", "총원", "총인원", "인원", "total", "sum"))
 """What stands instead of a student number in a row below the students."""
-_NO_STUDENTS = _SUMS | {"pointspossible", "studenttest"}
+_TEST_STUDENTS = frozenset(("studenttest", "학생테스트"))
+"""Canvas' student for trying things out, as `plain_header` gives the name."""
+_NO_STUDENTS = _SUMS | _TEST_STUDENTS | {"pointspossible"}
 _YEAR = re.compile(r"\d{4}")
 _HANGUL = re.compile("[가-힣]+")
 _WORD = re.compile(r"[^\W_]+")
@@ -183,7 +187,7 @@ def read_roster(path: Path) -> Roster:
     line = (
         "명단에 학번이 비어 있어서 세지 않은 학생: {}. 학번이나 다른 고유한 번호를 적고 다시 채점해 주세요."
     )
-    notes = (line.format(listed(numberless, "명")),) if numberless else ()
+    notes = (*((line.format(listed(numberless, "명")),) if numberless else ()), *_unread_identifiers(table))
     return Roster(
         tuple(people), times, system_names, notes, groups_are_systems=in_system, has_numbers=has_numbers
     )
@@ -196,6 +200,9 @@ def _places(table: Table) -> tuple[dict[str, int | None], bool]:
     """
     places = find_columns(table.header, _FIELDS)
     record = places.pop("record_id")
+    if record is None or record == places["id"]:
+        untitled = _participants_column(table)
+        record = record if untitled is None else untitled
     has_numbers = places["id"] is not None
     if _is_worksheet(table, record):
         places["moodle_id"] = record
@@ -212,6 +219,28 @@ def _places(table: Table) -> tuple[dict[str, int | None], bool]:
     if places["name"] is None:
         places["name"] = places["first_name"] if places["last_name"] is None else places["last_name"]
     return places, has_numbers
+
+
+def _participants_column(table: Table) -> int | None:
+    """Return the column of Moodle's identifiers, whatever its title; None if there is none."""
+    columns = range(len(table.header))
+    return next(
+        (at for at in columns if all(_PARTICIPANT.fullmatch(row[at].strip()) for row in table.rows)), None
+    )
+
+
+def _unread_identifiers(table: Table) -> tuple[str, ...]:
+    """Return a Korean line if Moodle's column of identifiers, beside student numbers, holds no identifiers."""
+    places = find_columns(table.header, ("id", "record_id", "github"))
+    at = places["record_id"]
+    if at is None or at == places["id"] or places["github"] is not None or _is_worksheet(table, at):
+        return ()
+    bad = [row[at] for row in table.rows if not _RECORD.fullmatch(row[at].strip())]
+    return (
+        f"명단의 '{one_line(table.header[at], 40)}' 열에서 Moodle의 번호를 읽지 못했어요: "
+        f"{listed([one_line(cell, 40) or '빈칸' for cell in bad])}. "
+        "Moodle에서 받은 대로 '참가자 12345'처럼 적어 주세요.",
+    )
 
 
 def _time_column(table: Table) -> int | None:
@@ -238,7 +267,7 @@ def _person(cells: dict[str, str]) -> Person | None:
     for key in ("id", "canvas_id"):
         cells[key] = student_number(cells[key])
     cells["id"] = cells["id"] or cells["login"] or cells["canvas_id"] or cells["moodle_id"]
-    if not cells["id"] or cells["name"].casefold() in ("points possible", "student, test"):
+    if not cells["id"] or plain_header(cells["name"]) in _TEST_STUDENTS | {"pointspossible"}:
         return None
     if plain_header(cells["id"]) in _SUMS:
         return None
@@ -271,4 +300,4 @@ def _is_worksheet(table: Table, record: int | None) -> bool:
     """Return True for Moodle's grading worksheet, whose identifiers read `Participant 12345` or `참가자12345`."""
     if record is None or find_title(table.header, "github_username") is not None:
         return False
-    return all(_RECORD.fullmatch(row[record]) for row in table.rows)
+    return all(_RECORD.fullmatch(row[record].strip()) for row in table.rows)

@@ -11,7 +11,7 @@ from grader.base.file_names import safe_filename
 from grader.base.names import display_name
 from grader.base.removal import remove_tree
 from grader.intake.child_process import CallFailed, LimitedChild, TimeLimits
-from grader.intake.class_archive import unpack_class
+from grader.intake.class_archive import names_of_class, unpack_class
 from grader.intake.handover import IntakeError
 from grader.intake.placing import placed, placed_if_packed
 from grader.submission.find_files import Unreadable
@@ -70,6 +70,13 @@ class UploadReceiver:
             *refused[:_MOST_LINES],
             *([f"압축 파일에서 읽지 못한 것이 {more:,}개 더 있어요."] if more > 0 else []),
         )
+
+    def names_in(self, archive: Path) -> tuple[str, ...]:
+        """Return the names of a zip file's entries, below outer folders that hold only one; empty if unreadable."""
+        try:
+            return self._child.call(names_of_class, archive)
+        except CallFailed:  # told by whoever opens it
+            return ()
 
     def place(self, parts: Sequence[tuple[str, Path]], folder: Path) -> tuple[Unreadable, ...]:
         """Put one student's files into a folder of their own, and return what could not be read."""

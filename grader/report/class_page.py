@@ -65,7 +65,7 @@ _KINDS: dict[str, tuple[str, Callable[[SubmissionResult], bool]]] = {
 }  # fmt: skip
 """Filters for the student table, besides mistakes: key → label and condition."""
 _HALTED: tuple[Status, ...] = ("timeout", "memory", "crashed", "output")
-_LOOK_FIRST = ("fallen", "renamed", "extras", "nothing")
+_LOOK_FIRST = ("fallen", "renamed", "halted", "extras", "nothing")
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,10 @@ def class_page(result: ClassResult, course: Course, names: Sequence[str], when: 
         kinds=[(key, label, numbers[key]) for key, (label, _) in _KINDS.items() if numbers[key]],
         queue=[student for student in students if student.result.is_ungraded],
         fallen=fallen,
-        look_first=[(_KINDS[key][0], [s for s in students if key in s.kinds.split()]) for key in _LOOK_FIRST],
+        halted=_HALTED,
+        look_first=[
+            (key, _KINDS[key][0], [s for s in students if key in s.kinds.split()]) for key in _LOOK_FIRST
+        ],
         stopped=[(status, statuses[status]) for status in words.STATUS_NAMES if status in statuses],
         script=script,
         script_hash=_script_hash(script),

@@ -22,7 +22,8 @@ Since 2 each value inside checks and diagnosis has a name; in 1 they were lists.
 added later are empty if absent: `extras`, `person`, `late`, `handed_in`, `mark`, `unread`, `comments`, `regraded` and
 `unmatched` of a submission, `lines_above`, `kind`, `because`, `other_name`, `printed` and `printed_in` of a feedback,
 `goes_on` of a moment, `source_line`, `symptom`, `difference` and `right_lines` of a mistake, `absent`, `repair`,
-`ungraded` and `regrade` of a class, `in_doubt`, `open_until` and `comments` of somebody absent, `group` of a person.
+`ungraded`, `regrade` and `skipped` of a class, `in_doubt`, `doubt`, `open_until` and `comments` of somebody absent,
+`group` of a person.
 `score` is always the measured score; `mark` is the final one after the policy and marks given by hand, and its `score`
 is null for a student who is excused; `mark` itself is null without rules, and for a student with an exercise that is
 `unreadable`, whose points are then no mark at all. `ungraded` lists what could not be read: file, reason, and the
@@ -57,6 +58,7 @@ def _pieces(result: ClassResult) -> Iterator[str]:
         "sandbox": result.sandbox,
         "submissions": [],
         "absent": [asdict(absent) for absent in result.absent],
+        "skipped": list(result.skipped),
         "repair": result.repair,
         "ungraded": [
             {"student": submission.student, **asdict(unread), "command": result.regrade}

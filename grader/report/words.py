@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from grader.base.names import listed, short
 from grader.course.feedback import (
-    Absent,
     CheckResult,
     Diagnosis,
     Feedback,
@@ -88,11 +87,6 @@ def no_mark_yet(submission: SubmissionResult) -> str:
     return f"읽지 못한 파일이 있어서 아직 점수가 없어요{files}"
 
 
-def still_open(absent: Absent) -> str:
-    """Say why somebody who handed in nothing has no zero yet."""
-    return f"마감이 아직 지나지 않았어요: {absent.open_until}"
-
-
 @dataclass(frozen=True)
 class Headline:
     """First line of a feedback, and the text right under it."""
@@ -158,9 +152,14 @@ def check_mark(check: CheckResult, feedback: Feedback) -> str:
 
 
 def mark_in_points(feedback: Feedback, unit: str = "") -> str:
-    """Return `3/4` followed by `unit`, or the Korean name of the exercise's kind if it counts towards no score."""
+    """Return `3/4` followed by `unit`, or the Korean name of the exercise's kind if it counts towards no score.
+
+    What could not be read has no points yet, not even 0.
+    """
     if (kind := KIND_NAMES.get(feedback.kind)) is not None:
         return kind
+    if feedback.status == "unreadable":
+        return "—"
     return f"{points(feedback.score)}/{points(feedback.max_score)}{unit}"
 
 

@@ -131,9 +131,9 @@ def gradebook_csv(result: ClassResult, course: Course) -> str:
     for absent in result.absent:
         blank = [""] * (2 + 2 * len(keys) + 1 + extras)
         name = spreadsheet_cell(absent.person.name)
-        open_ = words.still_open(absent) if absent.open_until else ""
+        blank_mark = "" if absent.mark else absent.why_blank
         comments = [_comments_cell(absent.comments)][:said]
-        who = _mark_cells(absent.person, absent.mark, open_)
+        who = _mark_cells(absent.person, absent.mark, blank_mark)
         writer.writerow([name, *blank, *who, *comments, *[""][:again]])
     return file.getvalue()
 

@@ -123,7 +123,7 @@ def _is_student(entry: "os.DirEntry[str]") -> bool:
     )
 
 
-def _student_of(name: str) -> str:
+def student_of_file(name: str) -> str:
     """Return a file's name without its suffix, or the suffixes of a packed file: `.tar.gz`."""
     packed = max((suffix for suffix in _ARCHIVES if name.lower().endswith(suffix)), key=len, default="")
     return (name[: -len(packed)] if packed else stem(name)) or name
@@ -146,7 +146,7 @@ def _unique_names(entries: Iterable["os.DirEntry[str]"]) -> list[_Named]:
     """
     full, short = {}, {}
     for entry in entries:
-        name = entry.name if os.path.isdir(entry.path) else _student_of(entry.name)
+        name = entry.name if os.path.isdir(entry.path) else student_of_file(entry.name)
         short[entry] = shown_name(name) or escaped(name)
         full[entry] = short[entry] + entry.name.removeprefix(name)
     kinds = Counter(name for name, _ in {(short[e], full[e]) for e in short})

@@ -55,6 +55,16 @@ def test_a_portal_and_a_worksheet_in_either_order(order: tuple[str, str], tmp_pa
     assert "에만 있는 학생: p@x.kr Jiwoo Park" in told
 
 
+def test_what_differs_in_many_rows_is_counted(tmp_path: Path) -> None:
+    """A section after the course's name is the same one; of thirty addresses, one is an example."""
+    header, numbers = "학번,이름,분반,이메일\n", range(20240001, 20240031)
+    one = header + "".join(f"{number},학생{number},01,{number}@a.kr\n" for number in numbers)
+    other = header + "".join(f"{number},학생{number},딥러닝실습-01,{number}@b.kr\n" for number in numbers)
+    (line,) = [note for note in merged(tmp_path, one, other).notes if "명단마다 달라서" in note]
+    assert "분반" not in line
+    assert line.endswith("20240001 학생20240001의 이메일 '20240001@a.kr', '20240001@b.kr' 외 이메일 29개")
+
+
 def test_whoever_has_two_numbers_of_one_kind_is_two_people(tmp_path: Path) -> None:
     """Lists of two sections are put together; a common name joins nobody."""
     roster = merged(tmp_path, "학번,이름,분반\n20240001,김하늘,A\n", "학번,이름,분반\n20240002,김하늘,B\n")

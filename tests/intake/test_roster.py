@@ -104,6 +104,9 @@ def test_rosters_of_portals_excel_and_pandas(text: str, tmp_path: Path) -> None:
         ),
         ("식별자,전체 이름,id 번호,이메일 주소,상태,그룹,성적,마지막 수정됨(제출)", "참가자5000"),
         ("식별자,사용자 성명,ID 번호,이메일 주소,상태,그룹,성적,마지막 수정됨(제출)", "참가자 5000"),
+        ("식별자,성명,학번,이메일 주소,상태,그룹,성적,마지막 수정됨(제출)", "참여자5000"),
+        ("참여자 번호,성명,학번,이메일 주소,상태,그룹,성적,마지막 수정됨(제출)", "참여자5000"),
+        ("번호,성명,학번,이메일 주소,상태,그룹,성적,마지막 수정됨(제출)", "Participant 5000"),
     ],
 )  # fmt: skip
 def test_moodles_worksheet_in_both_languages(header: str, record: str, tmp_path: Path) -> None:
@@ -118,6 +121,20 @@ def test_moodles_worksheet_in_both_languages(header: str, record: str, tmp_path:
     assert (first.id, first.name, first.moodle_id, first.group) == ("20191234", "김하늘", "5000", "1조")
     assert roster.handed_in == {"20191234": "2026년 3월 20일 금요일, 오후 11:50"}
     assert roster.groups_are_systems
+
+
+def test_identifiers_that_cannot_be_read_are_told(tmp_path: Path) -> None:
+    """Each of them, by the title of their column; numbers of students that stand under such a title are none."""
+    path = tmp_path / "sheet.csv"
+    path.write_text(
+        "식별자,성명,학번\n참가자 5000,김하늘,20191234\n#5001,이서준,20191235\n", encoding="utf-8"
+    )
+    roster = read_roster(path)
+    assert [person.moodle_id for person in roster.people] == ["", ""]
+    (told,) = roster.notes
+    assert "'식별자' 열에서 Moodle의 번호를 읽지 못했어요: #5001" in told
+    path.write_text("identifier,name\ns20191234,김하늘\n", encoding="utf-8")
+    assert read_roster(path).notes == ()
 
 
 @pytest.mark.parametrize(

@@ -193,6 +193,7 @@ def test_canvas_own_gradebook_is_a_roster_that_tells_twins_apart(tmp_path: Path)
     roster = (
         "\ufeffStudent,ID,SIS User ID,SIS Login ID,Section,HW (7)\r\n    Points Possible,,,,,10\r\n"
         '"김, 하늘",1,20240001,hn1,A,\r\n"김, 하늘",2,20240002,hn2,B,\r\n"Student, Test",3,,x,A,\r\n'
+        '"학생, 테스트",4,,y,A,\r\n'
     )
     files = {"김하늘_1_11_hw.py": downloads.CODE, "김하늘_2_12_hw.py": downloads.CODE}
     found = received(tmp_path, files, roster)

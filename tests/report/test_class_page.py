@@ -203,3 +203,30 @@ def test_points_in_parts_are_in_bins_that_say_so() -> None:
     checks = tuple(replace(c, points=4.5) for c in samples.checks(True, False, False))
     page = page_of(class_of(SubmissionResult("가", (replace(samples.named_mistake(), checks=checks),))))
     assert "<span>4–6점 미만</span>" in page
+
+
+def test_what_was_not_graded_is_listed_and_who_may_have_handed_it_in() -> None:
+    absent = Absent(
+        Person("20240099", "빈자리"),
+        in_doubt=True,
+        doubt="채점하지 않은 것이 이 학생의 것일 수 있어요: 빈자리.py",
+    )
+    page = page_of(
+        replace(class_of(*samples.small_class().submissions), absent=(absent,), skipped=("빈자리.py",))
+    )
+    assert "채점하지 않은 파일 1개" in page
+    assert "0점을 주지 않고 비워 두었어요: 채점하지 않은 것이" in page
+
+
+def test_what_is_odd_about_a_submission_stands_beside_its_name() -> None:
+    """Code that did not come to its end, and what is known about files without any answer."""
+    slow = SubmissionResult("느린이", (samples.stopped("timeout"),))
+    text = replace(samples.all_of("글쓴이", "missing"), notes=("읽지 않은 것: 최종_진짜최종.txt",))
+    page = page_of(class_of(slow, text, samples.typical("가")))
+    halted, nothing = (
+        page.partition(f"<summary>{label} ")[2].partition("</details>")[0]
+        for label in ("코드가 끝까지 실행되지 않은 학생", "답안을 내지 않은 학생")
+    )
+    assert "느린이" in halted
+    assert "시간 초과" in halted
+    assert "최종_진짜최종.txt" in nothing

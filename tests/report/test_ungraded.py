@@ -8,6 +8,7 @@ from datetime import datetime
 from rich.console import Console
 
 from grader.course.feedback import ClassResult, SubmissionResult, Unread
+from grader.report import words
 from grader.report.class_page import class_page
 from grader.report.class_table import class_table
 from grader.report.results import from_json, to_json
@@ -72,3 +73,9 @@ def test_a_zero_is_not_in_the_queue() -> None:
     zero = samples.all_of("이서준", "missing")
     assert "채점하지 못한" not in _printed(_result(zero))
     assert json.loads(to_json(_result(zero)))["ungraded"] == []
+
+
+def test_what_could_not_be_read_has_no_points_beside_it() -> None:
+    """It says that there is no mark yet: `0/4` beside that reads like one."""
+    assert words.mark_in_points(samples.stopped("unreadable"), "점") == "—"
+    assert words.mark_in_points(samples.stopped("timeout"), "점") == "0/4점"

@@ -8,8 +8,9 @@ under another name stand apart from those under the right one.)
 
 import hashlib
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from grader.base.names import unique
 from grader.course.feedback import Feedback, SubmissionResult
 from grader.report import words
 from grader.report.plain_text import one_line, without_code_marks
@@ -84,7 +85,33 @@ def groups_of(submissions: Sequence[SubmissionResult], exercise: str) -> list[Gr
         if feedback is not None:
             found.setdefault(behaviour_key(feedback), (feedback, []))[1].append(index)
     groups = [Group(key, _title(sample), sample, tuple(members)) for key, (sample, members) in found.items()]
-    return sorted(groups, key=lambda g: (_sort_rank(g), -len(g.members), g.title))
+    return _told_apart(sorted(groups, key=lambda g: (_sort_rank(g), -len(g.members), g.title)))
+
+
+def _told_apart(groups: list[Group]) -> list[Group]:
+    """Return the groups such that no two have one title: with the first check that differs, or else with a number."""
+    by_title: dict[str, list[Group]] = {}
+    for group in groups:
+        by_title.setdefault(group.title, []).append(group)
+    titles: dict[str, str] = {}
+    for title, alike in by_title.items():
+        passed = {
+            group.key: [(check.title, check.passed) for check in group.sample.checks] for group in alike
+        }
+        found = zip(*passed.values(), strict=False)
+        differing = next((at for at, checks in enumerate(found) if len(set(checks)) > 1), None)
+        taken: set[str] = set()
+        for group in alike if len(alike) > 1 else ():
+            check = None if differing is None else group.sample.checks[differing]
+            sign = (
+                ""
+                if check is None
+                else f"{check.title} {words.MARKS['passed' if check.passed else 'failed']}"
+            )
+            told = without_code_marks(f"{title} · {sign}" if sign else title)
+            titles[group.key] = unique(told, taken)
+            taken.add(titles[group.key])
+    return [replace(group, title=titles.get(group.key, group.title)) for group in groups]
 
 
 def _sort_rank(group: Group) -> int:

@@ -51,6 +51,10 @@ class Undone:
     exercise: str
     conflicts: int = 0
     """Number of lines that somebody else has changed since; they stay."""
+    key: str = ""
+    """Group that the change was about; empty if none."""
+    lines: Sequence[HandLine] = ()
+    """Lines that the change wrote or, if it wrote none, removed."""
 
 
 class Changes:
@@ -131,7 +135,10 @@ class Changes:
             told = {"undoes": last["id"], "exercise": last.get("exercise", ""), "key": last.get("key", "")}
             named = {} if file is None else {"file": file.name}
             self._append("undo", {**told, **named, **_lines_to_log(done)})
-        return Undone(str(last["what"]), str(last.get("exercise", "")), conflicts)
+        lines = _lines_of(last, "after") or _lines_of(last, "before")
+        return Undone(
+            str(last["what"]), str(last.get("exercise", "")), conflicts, str(last.get("key", "")), lines
+        )
 
     def events(self) -> list[dict[str, Any]]:
         """Return the log's entries in order; lines that are not entries are passed over."""

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from grader.classroom.desk import rubric
+from grader.classroom.desk.authors import Authors, WouldReplace, asking_first, told, undone_in_words
 from grader.classroom.desk.behaviour import Group, feedback_on, groups_of, status_of
 from grader.classroom.desk.changes import Changes, DeskError, Edit, Edited
+from grader.classroom.desk.drafts import Drafts
 from grader.classroom.desk.moment import Moments
 from grader.classroom.desk.people import People
-from grader.classroom.desk.programs import MOST_NAMES, program
+from grader.classroom.desk.programs import mistakes_in, program
 from grader.classroom.desk.rubric import Measured
 from grader.classroom.desk.standing import NO_MARK, Standing
 from grader.classroom.desk.written import WHOLE, Written
@@ -61,6 +63,8 @@ class Desk:
         """
         self._out, self._names, self._read_rules = out, names, read_rules
         self._changes = Changes(out, who)
+        self._authors = Authors(self._changes)
+        self.drafts = Drafts(out, self._changes)
         self._anonymous = anonymous
         self._stamp: tuple[int, int] = (0, 0)
         self._loaded = self._load()
@@ -113,8 +117,8 @@ class Desk:
             "name": name,
             "title": without_code_marks(groups[0].sample.title),
             "groups": self._group_list(name, groups, seen),
-            "mistakes": self._mistakes(groups),
-            "written": self._written.about(name, self._measured(name)),
+            "mistakes": mistakes_in(groups, self._loaded.people),
+            "written": self._written.about(name, self._measured(name), groups),
             "reuse": self._written.earlier_texts(name),
             "version": self.version(),
         }
@@ -210,6 +214,9 @@ class Desk:
     def judge(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Give points with a reason, or a comment, to one student or to all whom a rule means.
 
+        If that would replace what somebody else wrote, and the request does not say so, nothing is written, and the
+        answer is the question.
+
         Raises:
             DeskError: the request cannot be meant.
             HanstepError: a file cannot be read.
@@ -222,10 +229,10 @@ class Desk:
         measured = standing.measured("" if name == WHOLE else name)
         score = rubric.checked_score(_text(request, "score"), measured.full)
         text = rubric.checked_text(_text(request, "text"), needed=True)
-        told: dict[str, Any] = {"exercise": name, "rule": rule}
+        logged: dict[str, Any] = {"exercise": name, "rule": rule}
         key = _text(request, "group")
         if any(group.key == key for group in self._groups(name)):
-            told |= {"key": key, "seen": True}  # what was judged has been seen
+            logged |= {"key": key, "seen": True}  # what was judged has been seen
         new = HandLine("", "", name, score, one_line(text, 2_000) if score else text, rule)
         people = self._loaded.people
         if request.get("only_new") is True:
@@ -233,14 +240,20 @@ class Desk:
             students = rubric.yet_to_get(sheet, people, students, new, measured)
         if score:
             edit = rubric.giving_points(people, students, new, measured)
-            done = self._changes.edit("points", OVERRIDES, edit, told)
+            if request.get("replace") is not True:
+                edit = asking_first(edit, self._authors, self._changes.who, people)
+            try:
+                done = self._changes.edit("points", OVERRIDES, edit, logged)
+            except WouldReplace as question:
+                return {"ask": str(question)}
         else:
             edit = rubric.giving_comment(people, students, new)
-            done = self._changes.edit("comment", COMMENTS, edit, told)
+            done = self._changes.edit("comment", COMMENTS, edit, logged)
         waiting = self._waiting(done) if score else 0
         return {
             **self._told(done),
-            "left": rubric.left_in_words(done, score, self._loaded.people),
+            "left": rubric.left_in_words(done, score, people),
+            "replaced": told(done.removed, self._authors, people) if score and done.removed else "",
             "waiting": waiting,
         }
 
@@ -363,7 +376,9 @@ class Desk:
             return {"undone": ""}
         if undone.what == "names":
             self._anonymous = self._loaded.people.anonymous = True
-        return {"undone": undone.what, "exercise": undone.exercise, "conflicts": undone.conflicts}
+        told = {"undone": undone.what, "exercise": undone.exercise, "conflicts": undone.conflicts}
+        group = next((g for g in self._groups(undone.exercise) if g.key == undone.key), None)
+        return {**told, **undone_in_words(undone, group, self._loaded.people)}
 
     # ---- the class ------------------------------------------------------------------------------------
 
@@ -375,7 +390,7 @@ class Desk:
         answers = Answers(self._out)
         people = People(result, answers)
         people.anonymous = self._anonymous
-        moments = Moments(self._out, self._names, self._read_rules, result, people, answers)
+        moments = Moments(self._out, self._names, self._read_rules, result, people, answers, self._authors)
         return _Loaded(result, people, answers, moments)
 
     def _current(self) -> _Loaded:
@@ -442,21 +457,6 @@ class Desk:
         students = [self._loaded.people.student_of(line) for line in (done.added or done.removed)]
         names = self._loaded.people.listed([student for student in students if student is not None])
         return {"added": len(done.added), "removed": len(done.removed), "names": names}
-
-    def _mistakes(self, groups: Sequence[Group]) -> list[dict[str, Any]]:
-        """Return the mistakes named in an exercise, with everybody who made them and each one's group."""
-        found: dict[str, dict[str, Any]] = {}
-        for group in groups:
-            for named in {one.id: one for one in group.sample.diagnosis.mistakes}.values():
-                title = without_code_marks(words.either(named))
-                entry = found.setdefault(
-                    named.id, {"id": named.id, "title": title, "students": 0, "names": []}
-                )
-                entry["students"] += len(group.members)
-                room = MOST_NAMES - len(entry["names"])
-                members = self._loaded.people.in_order(group.members)[:room]
-                entry["names"] += [[self._loaded.people.called(index), group.key] for index in members]
-        return [*found.values()]
 
     # ---- one group ------------------------------------------------------------------------------------
 

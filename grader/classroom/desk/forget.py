@@ -15,6 +15,7 @@ from grader.base.file_names import file_names
 from grader.base.files import write_whole
 from grader.base.tables import csv_text, read_table, student_number
 from grader.classroom.desk.changes import LOG, Changes, DeskError
+from grader.classroom.desk.drafts import remove_drafts_naming
 from grader.classroom.journal import COMPLETE, UNFINISHED
 from grader.course.feedback import ClassResult, Person
 from grader.gradebook.hand_files import HAND_FILES
@@ -122,6 +123,7 @@ def remove_files_of(out: Path, result: ClassResult, student: Forgotten) -> None:
         for table in {path.with_suffix(".csv") for name in _TABLES for path in out.glob(f"{name}.*")}:
             _remove_rows(table, student)
         _remove_from_log(out / LOG, student)
+        remove_drafts_naming(out, student.words)
 
 
 def files_that_still_name(out: Path, student: Forgotten) -> list[str]:

@@ -18,6 +18,24 @@ def lines_to_add(out: Path, file: HandFile, other: Path) -> list[HandLine]:
     return _new(file.read(out), file.read_from(other, other).lines)
 
 
+def clashes(out: Path, file: HandFile, other: Path) -> list[str]:
+    """Return the lines of another table, in words, that decide a score which the folder's file gives otherwise.
+
+    Raises:
+        TableError: one of them cannot be read.
+    """
+    sheet = file.read(out)
+    return _told(_clashing(sheet, _new(sheet, file.read_from(other, other).lines)))
+
+
+def _clashing(sheet: Sheet, new: Sequence[HandLine]) -> list[HandLine]:
+    return [line for line in new if any(_clash(line, one) for one in sheet.lines)]
+
+
+def _told(lines: Sequence[HandLine]) -> list[str]:
+    return [f"{line.id or line.name} {line.exercise or '전체'} {line.score}" for line in lines]
+
+
 def join(out: Path, who: str, file: HandFile, other: Path) -> int:
     """Add these lines to the file in the report's folder, and return their number.
 
@@ -36,12 +54,11 @@ def join(out: Path, who: str, file: HandFile, other: Path) -> int:
 
     def edit(sheet: Sheet) -> Edited:
         new = _new(sheet, lines)
-        clashing = [line for line in new if any(_clash(line, one) for one in sheet.lines)]
-        if clashing:
-            told = [f"{line.id or line.name} {line.exercise or '전체'} {line.score}" for line in clashing]
+        if clashing := _clashing(sheet, new):
             raise DeskError(
-                f"두 파일이 같은 학생의 같은 연습에 점수를 따로 정했어요: {listed(told)}. {other}의 줄은 하나도 더하지 "
-                f"않았어요. 이 파일이나 {out / file.name}에서 그 줄을 지우고 다시 실행해 주세요."
+                f"두 파일이 같은 학생의 같은 연습에 점수를 따로 정했어요: {listed(_told(clashing))}. "
+                f"{other}의 줄은 하나도 더하지 않았어요. 이 파일이나 {out / file.name}에서 "
+                "그 줄을 지우고 다시 실행해 주세요."
             )
         for line in new:
             sheet.add(line)

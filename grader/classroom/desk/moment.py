@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.base.errors import HanstepError
+from grader.classroom.desk.authors import Authors
 from grader.classroom.desk.people import People
 from grader.classroom.desk.standing import Standing
 from grader.classroom.desk.written import Written
@@ -48,6 +49,7 @@ class Moments:
         result: ClassResult,
         people: People,
         answers: Answers,
+        authors: Authors,
     ) -> None:
         """Take a class; no file is read yet.
 
@@ -58,9 +60,10 @@ class Moments:
             result: the graded class.
             people: the same class, as the desk knows it.
             answers: its code.
+            authors: who wrote the lines.
         """
         self._out, self._names, self._read_rules = out, names, read_rules
-        self._result, self._people, self._answers = result, people, answers
+        self._result, self._people, self._answers, self._authors = result, people, answers, authors
         self._stamp: object = None
         self._moment: Moment | None = None
 
@@ -85,7 +88,7 @@ class Moments:
             standing = Standing(self._result, self._people, rules, self._names, lines)
         except HanstepError as error:
             problem = str(error)
-        return Moment(standing, problem, Written(sheets, self._result, self._people))
+        return Moment(standing, problem, Written(sheets, self._result, self._people, self._authors))
 
 
 def _stamps(out: Path) -> Iterator[tuple[object, ...]]:

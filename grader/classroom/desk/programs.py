@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from grader.classroom.desk.behaviour import feedback_on
+from grader.classroom.desk.behaviour import Group, feedback_on
 from grader.classroom.desk.card_tree import card_tree
 from grader.classroom.desk.people import People
 from grader.course.feedback import ClassResult, Feedback
@@ -112,3 +112,17 @@ def _marks_at_lines(feedback: Feedback, answer: Answer) -> list[dict[str, Any]]:
 
 def _side(before: bool, after: bool) -> str:
     return "이 줄보다 앞에: " if before else "이 줄 뒤에: " if after else ""
+
+
+def mistakes_in(groups: Sequence[Group], people: People) -> list[dict[str, Any]]:
+    """Return the mistakes named in an exercise, with everybody who made them and each one's group."""
+    found: dict[str, dict[str, Any]] = {}
+    for group in groups:
+        for named in {one.id: one for one in group.sample.diagnosis.mistakes}.values():
+            title = without_code_marks(words.either(named))
+            entry = found.setdefault(named.id, {"id": named.id, "title": title, "students": 0, "names": []})
+            entry["students"] += len(group.members)
+            room = MOST_NAMES - len(entry["names"])
+            members = people.in_order(group.members)[:room]
+            entry["names"] += [[people.called(index), group.key] for index in members]
+    return [*found.values()]

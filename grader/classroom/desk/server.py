@@ -28,6 +28,7 @@ _FILES = {
     "/desk.css": ("desk.css", "text/css; charset=utf-8"),
     "/desk.js": ("desk.js", "text/javascript; charset=utf-8"),
     "/draw.js": ("draw.js", "text/javascript; charset=utf-8"),
+    "/drafts.js": ("drafts.js", "text/javascript; charset=utf-8"),
 }
 _MAX_BODY = 64 * 1024
 _POLICY = (
@@ -44,7 +45,8 @@ _HEADERS = {
     "X-Frame-Options": "DENY",
 }
 _CLOSED = (
-    "이 주소로는 들어올 수 없어요. 터미널에서 grader desk를 다시 실행하고, 거기에 나온 주소를 열어 주세요."
+    "이 주소로는 들어올 수 없어요. 터미널에서 grader desk를 다시 실행하고, 거기에 나온 주소를 열어 주세요. "
+    "쓰던 글은 저장되어 있어서 다시 나와요."
 )
 
 
@@ -116,7 +118,7 @@ class _Handler(tornado.web.RequestHandler):
 
 
 class _File(_Handler):
-    """The page itself: three files that hold nothing of the class."""
+    """The page itself: files that hold nothing of the class."""
 
     def get(self) -> None:
         if self.is_entrance:
@@ -201,6 +203,7 @@ def application(desk: Desk, door: Door, publish: Callable[[], str]) -> tornado.w
         ),
         "find": lambda request: desk.found(str(request.get("text", ""))),
         "student": lambda request: desk.student(str(request.get("id", ""))),
+        "drafts": lambda _: desk.drafts.all(),
         "version": lambda _: {"version": desk.version()},
     }
     changes: dict[str, Callable[[Mapping[str, Any]], Any]] = {
@@ -209,6 +212,7 @@ def application(desk: Desk, door: Door, publish: Callable[[], str]) -> tornado.w
         "keep": desk.keep,
         "see": lambda request: desk.see(str(request.get("exercise", "")), str(request.get("key", ""))),
         "release": lambda _: desk.release(),
+        "draft": desk.drafts.keep,
         "undo": lambda _: desk.undo(),
         "publish": published,
     }

@@ -6,6 +6,8 @@ from itertools import islice
 from typing import Any
 
 from grader.classroom.desk import rubric
+from grader.classroom.desk.authors import Authors
+from grader.classroom.desk.behaviour import Group
 from grader.classroom.desk.people import People
 from grader.classroom.desk.rubric import Measured
 from grader.course.feedback import ClassResult
@@ -21,15 +23,18 @@ _REUSED = 30
 class Written:
     """The lines of `overrides.csv` and `comments.csv` beside a graded class."""
 
-    def __init__(self, sheets: Mapping[str, Sheet], result: ClassResult, people: People) -> None:
+    def __init__(
+        self, sheets: Mapping[str, Sheet], result: ClassResult, people: People, authors: Authors
+    ) -> None:
         """Take the lines.
 
         Args:
             sheets: what the files say, by name; empty if one cannot be read, which is told as a problem.
             result: the graded class.
             people: the same class, as the desk knows it.
+            authors: who wrote the lines.
         """
-        self._sheets, self._result, self._people = sheets, result, people
+        self._sheets, self._result, self._people, self._authors = sheets, result, people, authors
 
     def students(self, name: str, *, stale: bool = False) -> set[int]:
         """Return the students about whose answer something is written; with `stale`, about an earlier answer."""
@@ -59,7 +64,9 @@ class Written:
         found = (people.student_of(line) for line in self.stale() if is_whole(line.exercise))
         return [{"id": people.ids[i], "name": people.shown(i)} for i in dict.fromkeys(found) if i is not None]
 
-    def about(self, name: str, measured: Measured | None) -> list[dict[str, Any]]:
+    def about(
+        self, name: str, measured: Measured | None, groups: Sequence[Group] = ()
+    ) -> list[dict[str, Any]]:
         """Return what has been written about an exercise: equal lines together, with those that are in doubt."""
         told = []
         for file, sheet in self._sheets.items():
@@ -68,6 +75,9 @@ class Written:
                 if line.exercise == name or (name == WHOLE and is_whole(line.exercise)):
                     found.setdefault((line.score, line.text, line.rule), []).append(line)
             told += [self._entry(name, sheet, file, lines, measured) for lines in found.values()]
+        keys = {self._people.ids[member]: group.key for group in groups for member in group.members}
+        for entry in told:
+            entry["groups"] = sorted({keys[one] for one in entry["ids"] if one in keys})
         return told
 
     def _entry(
@@ -89,6 +99,7 @@ class Written:
             "score": first.score,
             "text": first.text,
             "rule": first.rule,
+            "by": self._authors.of_all(lines),
             "lines": len(lines),
             "students": people.listed(about),
             "ids": [people.ids[student] for student in about],

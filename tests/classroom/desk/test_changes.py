@@ -146,7 +146,10 @@ def test_undoing_leaves_what_somebody_else_did_since(report: Path) -> None:
     group = group_of(desk, "zero_grad")
     student = desk.answers("train_step", group["key"], 0)["programs"][0]["students"][0]["id"]
     other.judge(
-        {"exercise": "train_step", "scope": "student", "target": student, "score": "2", "text": "정했어요"}
+        {
+            **{"exercise": "train_step", "scope": "student", "target": student},
+            **{"score": "2", "text": "정했어요", "replace": True},
+        }
     )
     assert desk.undo()["conflicts"] == 1
     assert text(report).splitlines()[1:] == [
@@ -288,6 +291,9 @@ def test_a_table_that_decides_what_the_desk_has_judged_is_not_joined(
         mark_again(report, given, join=True)
         assert len(text(report).splitlines()) == len(before.splitlines()) + 2
     else:
+        with pytest.raises(CommandError, match="따로 정했어요: 20260000 train_step 3") as refused:
+            mark_again(report, given)
+        assert "--join" not in str(refused.value)  # it would fail, too
         with pytest.raises(DeskError, match="20260000 train_step 3"):
             mark_again(report, given, join=True)
         assert text(report) == before

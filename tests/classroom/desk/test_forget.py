@@ -97,3 +97,12 @@ def test_a_student_who_is_nobody_or_several_removes_nothing(
     assert run(["desk", str(report), "--forget", "99"]) == HanstepError.status
     assert "찾지 못했어요" in capsys.readouterr().err
     assert everything(report) == before
+
+
+def test_drafts_that_name_the_student_are_removed(report: Path) -> None:
+    """Of two drafts, that about the student goes, and that of a group stays."""
+    desk = desk_over(report)
+    desk.drafts.keep({"key": "student 1", "draft": {"text": "다시 보기", "title": "20260000 김하늘"}})
+    desk.drafts.keep({"key": "fit 2", "draft": {"text": "모두에게", "title": "통과"}})
+    assert run(["desk", str(report), "--forget", "20260000"]) == 0
+    assert [*desk.drafts.all()] == ["fit 2"]

@@ -44,7 +44,7 @@ def test_the_address_is_good_once(served: Running) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/desk.js", "/draw.js", "/desk.css", "/api/class", "/api/version", "/nosuch"]
+    "path", ["/", "/desk.js", "/draw.js", "/drafts.js", "/desk.css", "/api/class", "/api/version", "/nosuch"]
 )
 def test_without_the_cookie_there_is_nothing(served: Running, path: str) -> None:
     status, said, _ = served.ask(path)

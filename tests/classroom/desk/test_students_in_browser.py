@@ -55,7 +55,7 @@ def test_who_handed_in_nothing_is_found_and_marked_by_keys(opened: Opened, width
     has_no_flaw(page, width)
     assert "20260005,학생5,전체,3,구두시험,,없음" in file(page)
     page.keyboard.press("u")
-    wait(page, "되돌렸어요: 점수")
+    wait(page, "되돌렸어요: 학생5의 점수 「3」")
     expect(page.locator("#facts")).to_contain_text("최종 점수 —")
     page.keyboard.press("k")  # back to the groups: what is written next is theirs
     page.keyboard.press("j")

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from grader.classroom.desk.behaviour import groups_of
 from grader.classroom.desk.card_tree import TAGS, card_tree
 from grader.course.feedback import Person
 from grader.report.html import feedback_html
@@ -39,7 +40,9 @@ def test_groups_of_one_mistake_are_told_apart_by_an_exception_beside_it(tmp_path
     write_class(tmp_path / "out", class_of((missing,), (beside,), (explained,), (alone,)), tmp_path)
     titles = sorted(g["title"] for g in desk_over(tmp_path / "out").exercise("train_step")["groups"])
     mistake = next(title for title in titles if "zero_grad" in title)
-    assert titles == sorted([mistake, mistake, f"{mistake} · {error}", f"코드에서 예외가 났어요 · {error}"])
+    assert titles == sorted(
+        [mistake, f"{mistake} (2)", f"{mistake} · {error}", f"코드에서 예외가 났어요 · {error}"]
+    )
 
 
 def test_a_group_of_files_that_cannot_be_read_has_no_name_of_one_of_them(tmp_path: Path) -> None:
@@ -164,3 +167,16 @@ def test_results_that_changed_on_disk_are_read_again(tmp_path: Path) -> None:
     result = from_json((out / "results.json").read_bytes())
     write_results(out / "results.json", replace(result, submissions=result.submissions[:3]))
     assert desk.overview()["students"] == 3
+
+
+def test_groups_of_one_title_are_told_apart_by_the_first_check_that_differs(tmp_path: Path) -> None:
+    """Or by a number, where the checks are the same and the values differ."""
+    one = wrong("train_step", samples.MISSING_ZERO_GRAD)
+    flipped = replace(one, checks=tuple(replace(check, passed=not check.passed) for check in one.checks))
+    unexplained = replace(one, diagnosis=replace(one.diagnosis, unexplained=("AdamW",)))
+    titles = [group.title for group in groups_of(class_of([one], [flipped]).submissions, "train_step")]
+    first = one.checks[0].title.replace("`", "")
+    assert len(set(titles)) == 2
+    assert all(f" · {first}" in title for title in titles)
+    numbered = [group.title for group in groups_of(class_of([one], [unexplained]).submissions, "train_step")]
+    assert len(set(numbered)) == 2

@@ -1,5 +1,6 @@
 // The desk: asks the server for views, sends changes, and listens to keys.
 import { act, cardNodes, exerciseItem, foundItem, groupButton, make, programArticle, writtenItem } from "./draw.js";
+import { draftStore } from "./drafts.js";
 
 const at = (id) => document.getElementById(id);
 const state = { room: null, exercise: null, group: null, student: "", programs: [], total: 0, chosen: 0, person: null, found: [], scope: null, version: -1 };
@@ -14,8 +15,8 @@ async function ask(path, values = {}) {
   return answer(`/api/${path}${query ? `?${query}` : ""}`);
 }
 
-async function send(path, values = {}) {
-  const options = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(values) };
+async function send(path, values = {}, more = {}) {
+  const options = { ...more, method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(values) };
   return answer(`/api/${path}`, options);
 }
 
@@ -55,45 +56,94 @@ function go(work) {
     try {
       await work();
     } finally {
-      putDraftBack();
+      await putDraftBack();
     }
   });
 }
 
 // ---- drafts: what was typed and not written stays with what it is about ----------------------------------
 
-const drafts = new Map();
+const SAVED_AFTER = 300; // milliseconds without a key
+const drafts = draftStore((path, values) => send(path, values, { keepalive: true }), (error) => tell(`쓰던 글을 아직 저장하지 못했어요. 이 페이지를 닫지 마세요. ${error.message}`, true));
 const draftKey = () => (state.person ? `student ${state.person.id}` : `${state.exercise?.name} ${state.group?.key}`);
+let noting = 0;
+
+// What is in the fields, and whom it is for; null if they are empty.
+function typedNow() {
+  const typed = { score: at("score").value, text: at("text").value, title: at("title").textContent };
+  if (!typed.score.trim() && !typed.text.trim()) return null;
+  if (state.person) return { ...typed, person: state.person.id };
+  return { ...typed, exercise: state.exercise?.name, group: state.group?.key, ...(state.scope ?? {}) };
+}
+
+function keepTyped() {
+  clearTimeout(noting);
+  noting = 0;
+  const typed = typedNow();
+  if (typed) drafts.keep(draftKey(), typed);
+  else drafts.drop(draftKey());
+}
+
+// What is typed while a view loads is for that view: it is kept when its turn comes.
+function noteTyped() {
+  clearTimeout(noting);
+  const own = setTimeout(() => attempt(() => (own === noting ? keepTyped() : undefined)), SAVED_AFTER);
+  noting = own;
+}
 
 // At once, before the next view is asked for: what is typed from now on is for that one.
 function leaveDraft() {
-  const typed = { score: at("score").value, text: at("text").value, title: at("title").textContent };
-  if (!state.person) Object.assign(typed, { exercise: state.exercise?.name, group: state.group?.key });
-  if (!typed.score.trim() && !typed.text.trim()) return;
-  drafts.set(draftKey(), typed);
+  const typed = typedNow();
+  if (!typed) return;
+  keepTyped();
   at("score").value = at("text").value = "";
   tell(`쓰던 글은 「${at("title").textContent}」에 남겨 두었어요. 돌아오면 다시 나와요.`);
 }
 
-function putDraftBack() {
+async function putDraftBack() {
   const typed = drafts.get(draftKey());
   if (!typed || at("score").value || at("text").value) return;
-  drafts.delete(draftKey());
   at("score").value = typed.score;
   at("text").value = typed.text;
+  if (typed.scope && !state.person) await putScopeBack(typed);
+}
+
+// Whom a draft was for: one student's answer is shown, so that nobody else's is judged in its place.
+async function putScopeBack({ scope, target }) {
+  const has = (program) => program.students.some((s) => s.id === target);
+  if (scope === "student") {
+    if (!state.programs.some(has)) await showGroup(state.group, target);
+    const number = state.programs.findIndex(has);
+    if (number < 0) return tell("쓰던 글을 받을 학생이 이 묶음에 없어요. 누구에게 적을지 다시 골라 주세요.", true);
+    choose(number, false);
+  }
+  state.scope = { scope, target };
+  return showScopes();
+}
+
+// After the page was opened anew: back to what was being typed last.
+async function openLastDraft() {
+  drafts.fill(await ask("drafts"));
+  const [, last] = drafts.entries().at(-1) ?? [];
+  if (!last) return;
+  if (last.person) await showPerson(last.person);
+  else if (state.room.exercises.some((e) => e.name === last.exercise)) await showExercise(last.exercise, last.group);
+  await putDraftBack();
+  const others = drafts.entries().slice(0, -1).map(([, d]) => `「${d.title}」`);
+  if (at("text").value || at("score").value) tell(["쓰던 글을 다시 꺼냈어요.", ...(others.length ? [`쓰던 글이 더 있는 곳: ${others.join(", ")}`] : [])].join(" "));
 }
 
 // Grading again may have left no group that a draft is about: it is shown, and written to nobody, until somebody takes it.
 function showLostDrafts() {
   const { name, groups } = state.exercise;
-  const lost = [...drafts].filter(([, d]) => d.exercise === name && !groups.some((g) => g.key === d.group));
+  const lost = drafts.entries().filter(([, d]) => d.exercise === name && !groups.some((g) => g.key === d.group));
   at("lost").hidden = !lost.length;
   at("lost").replaceChildren(...lost.map(([key, d]) => make("li", {}, `다시 채점해서 묶음 「${d.title}」이 없어졌어요. 쓰던 글: ${[d.score, d.text].filter(Boolean).join(" · ")} `,
-    act("여기에 꺼내기", () => { leaveDraft(); take(key); at("score").value = d.score; at("text").value = d.text; }), act("버리기", () => take(key)))));
+    act("여기에 꺼내기", () => { leaveDraft(); take(key); at("score").value = d.score; at("text").value = d.text; keepTyped(); }), act("버리기", () => take(key)))));
 }
 
 function take(key) {
-  drafts.delete(key);
+  drafts.drop(key);
   showLostDrafts();
 }
 
@@ -283,6 +333,7 @@ function chosenScope() {
 
 function chooseScope(scope) {
   state.scope = scope;
+  if (typedNow()) noteTyped();
   showReach();
 }
 
@@ -327,7 +378,9 @@ function ruleName(rule) {
 
 function showWritten() {
   const { exercise, person } = state;
-  const items = (person ?? exercise).written.map((entry) => {
+  const isHere = (entry) => !person && entry.groups.includes(state.group?.key);
+  const written = [...(person ?? exercise).written].sort((a, b) => isHere(b) - isHere(a)); // this group's first
+  const items = written.map((entry) => {
     const same = { exercise: entry.exercise, file: entry.file, score: entry.score, text: entry.text, rule: entry.rule };
     const scope = entry.rule.startsWith(MISTAKE) ? "mistake" : "group";
     const target = entry.rule.slice((scope === "mistake" ? MISTAKE : GROUP).length);
@@ -378,11 +431,18 @@ const takeBack = (values) => change("take_back", values, "명의 것을 지웠�
 
 // Returns true if nothing changed for a reason that was told.
 async function change(path, values, said, nothing) {
-  const done = await send(path, values);
+  let done = await send(path, values);
+  if (done.ask) {
+    if (!window.confirm(done.ask)) {
+      tell("적지 않았어요. 다른 사람이 적은 것은 그대로예요.");
+      return true;
+    }
+    done = await send(path, { ...values, replace: true });
+  }
   const count = done.added || done.removed;
   const left = done.left ?? [];
   const waiting = done.waiting ? [`읽지 못한 연습이 더 있어서 ${done.waiting}명의 최종 점수는 아직 비어 있어요. 나머지 연습도 정하거나, 학생을 찾아 전체 점수를 적어 주세요.`] : [];
-  const replaced = done.added && done.removed && path === "judge" ? [`전에 적은 ${done.removed}줄은 이것으로 바꾸었어요.`] : [];
+  const replaced = done.replaced ? [`전에 적은 ${done.removed}줄은 이것으로 바꾸었어요(${done.replaced.replace(/\.$/, "")}).`] : [];
   if (count) tell([`${count}${said}: ${done.names}.`, ...replaced, ...left, ...waiting, "되돌리려면 u"].join(" "));
   else tell(left.length ? ["바뀐 것이 없어요.", ...left].join(" ") : nothing);
   await showClass();
@@ -410,12 +470,15 @@ function write() {
     at("text").focus();
     return;
   }
+  clearTimeout(noting);
+  noting = 0;
   at("score").value = "";
   at("text").value = "";
   at("title").focus(); // the next key is a command again
   attempt(async () => {
     const { scope, target, count } = chosenScope();
-    const before = state.scope;
+    const [before, key] = [state.scope, draftKey()];
+    const draft = drafts.get(key);
     state.scope = null; // at once: what is chosen while this is written is for the next judgement
     showScopes();
     const putBack = () => {
@@ -423,10 +486,13 @@ function write() {
       showScopes();
       at("score").value = typed.score;
       at("text").value = typed.text;
+      keepTyped();
     };
     try {
       const isRefused = await judge({ exercise: state.exercise.name, scope, target, count, group: state.person ? "" : state.group.key, ...typed });
       if (isRefused) putBack();
+      else if (drafts.get(key) === draft) drafts.drop(key); // else the next one about it has been begun
+      showLostDrafts();
     } catch (error) {
       putBack();
       throw error;
@@ -452,7 +518,8 @@ async function undo() {
   const done = await send("undo");
   if (!done.undone) return tell("되돌릴 것이 없어요.");
   const left = done.conflicts ? ` 그 사이에 다른 사람이 바꾼 ${done.conflicts}명의 것은 그대로 두었어요.` : "";
-  tell(`되돌렸어요: ${UNDONE[done.undone] ?? done.undone}${done.exercise && done.exercise !== state.exercise.name ? ` (${done.exercise})` : ""}.${left}`);
+  const what = [done.whose && `${done.whose}의`, UNDONE[done.undone] ?? done.undone, done.said && `「${done.said}」`].filter(Boolean).join(" ");
+  tell(`되돌렸어요: ${what}${done.exercise && done.exercise !== state.exercise.name ? ` (${done.exercise})` : ""}.${left}`);
   await showClass();
   await refresh();
   return state.person ? undefined : showGroup(state.group);
@@ -542,10 +609,29 @@ at("find").addEventListener("keydown", (event) => {
 });
 document.addEventListener("click", (event) => { if (!event.target.closest("search")) at("found").hidden = true; });
 at("exercise").addEventListener("change", () => go(() => showExercise(at("exercise").value)));
-at("reuse").addEventListener("change", () => { at("text").value = at("reuse").value || at("text").value; });
+at("reuse").addEventListener("change", () => { at("text").value = at("reuse").value || at("text").value; noteTyped(); });
+for (const id of ["score", "text"]) at(id).addEventListener("input", noteTyped);
 at("form").addEventListener("submit", (event) => { event.preventDefault(); write(); });
 
+// What sticks below the header needs its height, which depends on how it wraps.
+new ResizeObserver(([{ target }]) => {
+  const height = getComputedStyle(target).position === "sticky" ? target.offsetHeight : 0;
+  document.documentElement.style.setProperty("--head", `${height}px`);
+}).observe(document.querySelector("header"));
+
+function saveDrafts() {
+  if (noting) keepTyped();
+  drafts.flush();
+}
+
+document.addEventListener("visibilitychange", () => { if (document.hidden) saveDrafts(); });
+window.addEventListener("beforeunload", (event) => {
+  saveDrafts();
+  if (!drafts.isSaved()) event.preventDefault(); // the browser asks
+});
+
 setInterval(async () => {
+  drafts.flush(); // what could not be saved before
   if (!state.exercise || document.hidden) return;
   const version = await ask("version").then((told) => told.version, () => state.version); // told at the next act
   if (version !== state.version) attempt(refresh);
@@ -556,5 +642,6 @@ attempt(async () => {
   const first = state.room.exercises.find((e) => e.seen < e.groups) ?? state.room.exercises[0];
   if (!first) return tell("채점한 답이 없어요.");
   at("exercise").value = first.name;
-  return showExercise(first.name);
+  await showExercise(first.name);
+  return openLastDraft();
 });

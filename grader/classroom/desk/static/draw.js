@@ -24,9 +24,6 @@ export function cardNodes(tree) {
   });
 }
 
-// What of a line does not fit goes on two columns deeper than it begins, so that nobody takes it for a dedent.
-const depth = (text) => `${text.length - text.trimStart().length + 2}ch`;
-
 function codeLines(lines, marks) {
   const rows = [];
   let cell = null;
@@ -41,11 +38,10 @@ function codeLines(lines, marks) {
     previous = line;
     const told = marks.filter((mark) => mark.cell === number && mark.line === line);
     const row = make("div", told.length ? { class: "marked" } : {}, make("span", { class: "no", "aria-hidden": "true" }, String(line)), text || " ");
-    row.style.setProperty("--depth", depth(text));
     rows.push(row);
     for (const mark of told) rows.push(make("div", { class: "note" }, `${mark.side}${mark.text}`));
   }
-  return make("pre", { class: "code" }, ...rows);
+  return make("pre", { class: "code", tabIndex: 0, role: "group", "aria-label": "코드" }, ...rows); // scrolled by keys, too
 }
 
 function named(program) {
@@ -109,7 +105,7 @@ export function writtenItem(entry, ruleName, acts) {
   const who = entry.rule ? ruleName : entry.students;
   const node = make("li", { class: entry.misfits || entry.missing || entry.again.length ? "stale" : "" },
     entry.score ? make("b", {}, entry.score) : "", make("span", { class: "text" }, entry.text),
-    make("div", { class: "soft" }, entry.rule ? `${who} (${entry.lines}명)` : who));
+    make("div", { class: "soft" }, [entry.rule ? `${who} (${entry.lines}명)` : who, entry.by && `적은 사람: ${entry.by}`].filter(Boolean).join(" · ")));
   const buttons = make("p", { class: "acts" });
   if (entry.again.length) {
     node.append(make("p", {}, `이 뒤에 다시 낸 ${entry.again.length}명의 것은 점수에서 빼 두었어요. 새 답을 보고 정해 주세요.`));
@@ -123,7 +119,8 @@ export function writtenItem(entry, ruleName, acts) {
     node.append(make("p", {}, `아직 적지 않은 학생이 ${entry.missing}명 있어요: ${entry.missing_names}`));
     buttons.append(act(`그 ${entry.missing}명에게도 적기`, acts.extend));
   }
-  buttons.append(act(entry.lines > 1 ? `${entry.lines}줄 모두 지우기` : "지우기", acts.remove));
+  const what = entry.score ? "점수" : "코멘트";
+  buttons.append(act(entry.lines > 1 ? `${what} ${entry.lines}줄 모두 지우기` : `${entry.students}의 ${what} 지우기`, acts.remove));
   node.append(buttons);
   return node;
 }
