@@ -34,6 +34,14 @@ _IOU = """for _ in range(3):
             either = (found | real).sum().item()
     print(both / max(1, either))
 """
+_LAST_LOSS = """for _ in range(3):
+    epoch_of_training()
+    model.eval()
+    with torch.no_grad():
+        for a, b in held:
+            val_loss = F.cross_entropy(model(a), b).item()  # BUG
+    print(val_loss)
+"""
 _RATE = """def rate_at(step):
     return 0.1 * (1 - step / 20)
 for step in range(20):
@@ -173,6 +181,11 @@ NINTH_CASES = [
         "acc-last-batch",
         _LOADERS + _IOU,
         _LOADERS + _IOU.replace("both = (", "both += (").replace("either = (", "either += ("),
+    ),
+    (
+        "acc-last-batch",
+        _LOADERS + _LAST_LOSS,
+        _LOADERS.replace("batch_size=16", "batch_size=40") + _LAST_LOSS,
     ),
     (
         "lr-never-reaches",

@@ -1,9 +1,10 @@
 """A count that makes a score is overwritten by each batch: the accuracy, or the IoU, is that of the last batch."""
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 
-from grader.scripts.facts import BackwardRan, Facts, ForwardRan, NumberRead
+from grader.scripts.facts import BackwardRan, Facts, ForwardRan, LossComputed, NumberRead
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
@@ -49,14 +50,24 @@ def _gathered(loop: ast.For) -> set[str]:
     return found
 
 
-def _overwritten(loop: ast.For) -> Iterator[tuple[ast.Assign, str]]:
-    """Iterate over the assignments in a loop that hold one batch's score and are read nowhere else in it."""
+def _overwritten(loop: ast.For, losses: set[int]) -> Iterator[tuple[ast.Assign, str]]:
+    """Iterate over the assignments in a loop that hold one batch's score and are read nowhere else in it.
+
+    `losses`: the lines that computed losses without gradients.
+    """
     for statement in ast.walk(loop):
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
             continue
         name = _kept_in(statement.targets[0], loop)
-        if name and (_counts_in(loop, statement.value) or _counts_overlap(loop, statement.value)):
+        counts = _counts_in(loop, statement.value) or _counts_overlap(loop, statement.value)
+        lost = statement.lineno in losses and _is_loss(name)
+        if name and (counts or lost):
             yield statement, name
+
+
+def _is_loss(name: str) -> bool:
+    """Return True for the name of a loss, but not for one that says which batch it is of."""
+    return "loss" in _reading.words(name) and not _reading.words(name) & {"last", "batch", "final"}
 
 
 def _counts_overlap(loop: ast.For, value: ast.expr) -> bool:
@@ -234,13 +245,15 @@ def _find(facts: Facts) -> Iterator[Finding]:
                     continue
                 ran = [one for one in facts.of(ForwardRan) if _reading.runs_in(loop, one, file)]
                 trains = any(_reading.runs_in(loop, one, file) for one in facts.of(BackwardRan))
-                if trains or not ran or any(one.grad for one in ran):
+                several = max(Counter(one.update for one in ran).values(), default=0) > 1
+                if trains or not several or any(one.grad for one in ran):
                     continue
                 if isinstance(scope, ast.Module) != _top(file, loop):
                     continue
                 for late, name in _after(scope, loop):
                     yield _told_after(file, late, name, [one.batch for one in ran])
-                found = [one for one in _overwritten(loop) if _read_after(scope, loop, one[1])]
+                losses = {one.place.line for one in facts.of(LossComputed) if one.place and not one.grad}
+                found = [one for one in _overwritten(loop, losses) if _read_after(scope, loop, one[1])]
                 for statement, _ in found[:1]:  # an IoU has two: one is told
                     yield _told_overwritten(file, statement, [one.batch for one in ran])
 
@@ -248,7 +261,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 def _told_overwritten(file: str, statement: ast.Assign, sizes: list[int]) -> Finding:
     shown = ast.unparse(statement.targets[0])
     right = bool(_reading.compares(statement.value))
-    ko, en = ("정확도가", "the accuracy is that") if right else ("점수가", "the score is that")
+    ko, en = ("정확도가", "the accuracy is that") if right else ("값이", "the value is that")
     return Finding(
         place=_reading.at(file, statement),
         sentence=Said(
