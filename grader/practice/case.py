@@ -16,6 +16,7 @@ from grader.course.conditions import unconditional_text
 from grader.course.course import Exercise, Mistake
 from grader.grading import SEED
 from grader.grading.time_limit import time_limit
+from grader.judging.compare_runs import find_difference
 from grader.judging.edits import MistakeVariant, variants_of
 from grader.judging.reference import Reference, cached_reference
 from grader.judging.solution import exercise_source, solution_with_needed_imports
@@ -138,6 +139,27 @@ def is_scattered(exercise: Exercise, id_: str) -> bool:
     known = cached_reference(exercise.name, SEED)
     ways = (variant for variant in known.variants if variant.mistake.id == id_ and not variant.copy)
     return all(_places(known, variant) > _MOST_PLACES for variant in ways)
+
+
+@cache
+def changes_only_numbers(exercise: Exercise, id_: str) -> bool:
+    """Return True if every way to make this mistake changes nothing but written numbers of the solution.
+
+    It is found by comparing digits with the docstring, not by following what the code does.
+    """
+    known = cached_reference(exercise.name, SEED)
+    plain = _without_numbers(exercise_source(exercise))
+    ways = (variant for variant in known.variants if variant.mistake.id == id_ and not variant.copy)
+    return all(_without_numbers(known.sources[variant.name]) == plain for variant in ways)
+
+
+def _without_numbers(source: str) -> str:
+    """Return a program's tree with 0 in place of each number."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+            node.value = 0
+    return ast.dump(tree)
 
 
 @cache
@@ -288,12 +310,27 @@ def _first_failing_scenario(
             continue
         if not known.reproduces(broken, scenario, known.complete_run(raw, scenario)):
             return None
-        if not known.reproduces(broken, scenario, known.solution_run(scenario)):
+        if not known.reproduces(broken, scenario, known.solution_run(scenario)) and _fails_alone(
+            known, broken, scenario
+        ):
             found = scenario
             break
     if found is None or len(chosen) == 1:
         return found
     return found if all(_changes_pair(known, variant, chosen, raw) for variant in chosen) else None
+
+
+def _fails_alone(known: Reference, broken: str, scenario: str) -> bool:
+    """Return True if a program goes wrong in a scenario that is the first to be played.
+
+    It is for the learner of the case. The known runs may be of a program that remembers the scenarios before.
+    """
+    if not known.remembers(broken):
+        return True
+    run = known.run_alone(broken, scenario)
+    return (
+        find_difference(run, known.solution_run(scenario), known.exercise.driver[scenario].atol) is not None
+    )
 
 
 def _changes_pair(

@@ -46,6 +46,9 @@ def test_hints_go_from_the_idea_to_the_line_to_the_answer() -> None:
     idea, asked = newest(), newest()
     assert plain(named.hint) in idea
     assert "찍은 것은 확인한 결과 아래에 나와요" in idea, "only the check calls the function"
+    assert ".grad.norm()만 찍어도 돼요" in idea, (
+        "a layer's gradient takes thirty lines, of which a card shows three"
+    )
     assert plain(named.hint) not in card
     assert re.findall(r"(\d+번째 줄)보다 앞", card)
     assert "번째 줄" not in idea
@@ -78,7 +81,7 @@ def test_a_line_that_must_move_is_moved() -> None:
     idea, line = (newest("train_step_extras") for _ in range(2))
     assert plain(mistake("clip-after-step", "train_step_extras").hint) in idea
     assert "5번째 줄의 자리를 보세요" in idea
-    assert "5번째 줄을 7번째 줄 뒤로 옮겨요" in line
+    assert "5번째 줄을 8번째 줄 앞으로 옮겨요" in line
     assert "빠진 것" not in idea + line
 
 
