@@ -26,6 +26,12 @@ _MIN_SIDE = 5
 _MIN_COMPARED_ITEMS = 64
 """Minimum number of a dataset's items that are compared from pass to pass, if it has so many; the maximum is less than
 twice as large."""
+_MAX_SHIFTED_ROWS = 64
+"""Maximum number of rows of a batch whose pieces are hashed."""
+_SHIFTED_ENTRIES = range(8, 257)
+"""Numbers of entries of a row whose pieces are hashed."""
+_PIECE = 4
+"""Entries of a piece."""
 _SEED = 7
 """Any number: the hashes of one run are compared with each other only."""
 _factors: dict[torch.device, Tensor] = {}
@@ -114,6 +120,26 @@ def plain_and_sorted_hashes(batch: Any) -> Tensor | None:
     if rows.shape[1] > _MAX_SORTED_ENTRIES:
         return None
     return torch.stack([_weighted_sums(_sampled(rows)), _weighted_sums(rows.sort(1).values)], 1)
+
+
+def piece_hashes(batch: Tensor) -> Tensor | None:
+    """Return a hash of every four neighbouring entries of the first 64 rows, along each row.
+
+    Rows that are windows of one series, some steps apart, share them at other positions. Where two of the four entries
+    are equal the hash is 0: such pieces come again by nature, as the edges of pictures do.
+
+    Returns:
+        None for rows that are not of floating point, or have less than 8 or more than 256 entries.
+    """
+    if batch.ndim < 2 or not is_readable(batch) or not batch.is_floating_point() or batch.numel() == 0:
+        return None
+    rows = batch.detach()[:_MAX_SHIFTED_ROWS].flatten(1)
+    if rows.shape[1] not in _SHIFTED_ENTRIES:
+        return None
+    pieces = rows.float().unfold(1, _PIECE, 1)
+    distinct = (pieces.sort(-1).values.diff(dim=-1) > 0).all(-1)
+    hashes = _weighted_sums(pieces.reshape(-1, _PIECE)).view(distinct.shape)
+    return hashes * distinct
 
 
 def is_continuous(batch: Tensor, min_distinct: int = 8) -> bool:

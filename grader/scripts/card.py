@@ -9,8 +9,8 @@ from rich.text import Text
 
 from grader.scripts.findings import Language, Said, Told
 from grader.scripts.report import Report, where
-from grader.scripts.scope import LEGEND, heading, remarks
-from grader.scripts.timeline import shares_of, timeline
+from grader.scripts.scope import heading, legend, remarks
+from grader.scripts.timeline import Row, shares_of, timeline
 
 _STYLES = {"bug": "bold red", "warning": "bold yellow", "info": "bold cyan"}
 KINDS_OF_SEVERITY = {
@@ -35,9 +35,9 @@ def card(report: Report, language: Language) -> RenderableType:
     parts += [Text(remark, style="dim") for remark in remarks(report, language)]
     for told in report.told:
         parts += [Text(), _finding(told, report, language)]
-    rows = _rows(report, language)
-    if rows is not None:
-        parts += [Text(), rows, Text(LEGEND.in_(language), style="dim")]
+    rows = timeline(report.facts)
+    if rows:
+        parts += [Text(), _table(rows, language), Text(legend(rows, language), style="dim")]
     if report.failures:
         parts.append(
             Text(_said(language, "관찰하지 못한 곳이 있어요: ", "Not observed: ") + repr(report.failures[0]))
@@ -82,10 +82,7 @@ def _finding(told: Told, report: Report, language: Language) -> Text:
     return text
 
 
-def _rows(report: Report, language: Language) -> Table | None:
-    rows = timeline(report.facts)
-    if not rows:
-        return None
+def _table(rows: list[Row], language: Language) -> Table:
     title = _said(language, "마지막 두 업데이트", "The last two updates")
     table = Table(title=title, title_justify="left", box=None, padding=(0, 1), show_header=False)
     table.add_column()

@@ -412,6 +412,7 @@ class BatchLoaded(Event):
     """The first row is of floating point and has many distinct entries: two samples are hardly equal by chance."""
     arranged: "Tensor | None" = None
     """Of a loader in order without labels: hashes of its first targets as they stand, and of their sorted entries."""
+    pieces: "Tensor | None" = None  # hashes of four neighbouring entries each: `batch_hashes.piece_hashes`
     marks: "Tensor | None" = None
     """The last tensor of one column, if it is of floating point and holds zeros and ones only: targets of yes or no."""
 

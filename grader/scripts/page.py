@@ -15,7 +15,7 @@ from grader.scripts.card import KINDS_OF_SEVERITY
 from grader.scripts.findings import Language, Said, Told
 from grader.scripts.places import Place
 from grader.scripts.report import Report, where
-from grader.scripts.scope import LEGEND, heading, losses_of_updates, remarks
+from grader.scripts.scope import heading, legend, losses_of_updates, remarks
 from grader.scripts.timeline import Row, shares_of, timeline
 
 _TEMPLATE = Path(__file__).with_name("page.html.j2")
@@ -36,7 +36,7 @@ _WIDEST = 4.0
 
 def page(report: Report, language: Language) -> str:
     """Return the page."""
-    ko = language == "ko"
+    ko, rows = language == "ko", timeline(report.facts)
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters["marked"] = _marked
     digest = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()
@@ -46,13 +46,13 @@ def page(report: Report, language: Language) -> str:
         heading=heading(report, language),
         findings=[_finding(told, report, language) for told in report.told],
         remarks=remarks(report, language),
-        legend=LEGEND.in_(language),
+        legend=legend(rows, language),
         curve=_curve(losses_of_updates(report), language),
         losses="업데이트마다의 학습 손실" if ko else "Training loss of each update",
         taught="배우는 곳:" if ko else "Taught in:",
         last_updates="마지막 두 업데이트" if ko else "The last two updates",
         moment="여기까지" if ko else "up to here",
-        rows=_rows(timeline(report.facts), language),
+        rows=_rows(rows, language),
         script=_SCRIPT,
         script_hash=f"sha256-{digest}",
     )

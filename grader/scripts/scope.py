@@ -1,20 +1,31 @@
 """Say of a watch itself how much it saw, whether the loss fell, and how to read the timeline."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from grader.scripts.facts import LossComputed
 from grader.scripts.findings import Language, Said
 from grader.scripts.report import Report
+from grader.scripts.timeline import SUM, Row
 
 _FEWEST_UPDATES = 12
 """With fewer losses nothing is said of their course: a quarter would be fewer than three."""
 
-LEGEND = Said(
+_LEGEND = Said(
     "g₇: 7번째 `backward()`가 구한 그레이디언트 · 1·g₇: `step()`이 읽은 `.grad`에 g₇이 1배 들어 있어요",
     "g₇: the gradient of the 7th `backward()` · 1·g₇: the `.grad` that `step()` read holds g₇ once",
 )
-"""Explains the notes of the timeline."""
+_LEGEND_OF_SUMS = Said(
+    " · Σ₉ 4: 따로 적지 않은 9개의 배수를 더하면 4예요",
+    " · Σ₉ 4: the factors of the 9 that are not written out add up to 4",
+)
+
+
+def legend(rows: Sequence[Row], language: Language) -> str:
+    """Explain the notes of a timeline."""
+    sums = any(row.step is not None and SUM in row.note for row in rows)
+    return _LEGEND.in_(language) + (_LEGEND_OF_SUMS.in_(language) if sums else "")
 
 
 def heading(report: Report, language: Language) -> str:

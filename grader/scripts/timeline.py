@@ -23,19 +23,42 @@ from grader.scripts.ledger import MOST_IN_RECIPE
 
 _MOST_ROWS = 24
 _MOST_UPDATES = 2
-_MOST_BARS = 8
+_MOST_TERMS, _LARGEST = 6, 3
+"""Of more terms than these only the largest stand by themselves."""
+SUM = "Σ"
 _LONGEST, _OFTEN = 8, 3
 """Blocks of up to so many rows are folded if they follow one another so often."""
 
 
-def formula(step: Stepped, most: int = 6) -> str:
-    """Write a recipe as `1.0·g₇ + 1.0·g₆`, newest first."""
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """A recipe as it is drawn: the terms that stand by themselves, newest first, and the sum of all others."""
+
+    own: list[tuple[int, float]]
+    others: int = 0
+    rest: float = 0.0
+
+
+def terms(step: Stepped) -> Terms:
+    """Sort a recipe for drawing: of many terms the largest few stand by themselves."""
+    whole = list(step.recipe.items())[::-1]
+    if len(whole) <= _MOST_TERMS:
+        return Terms(whole)
+    largest = sorted(whole, key=lambda one: -float(f"{abs(one[1]):.2g}"))[:_LARGEST]
+    others = [value for one, value in whole if one not in dict(largest)]
+    return Terms([one for one in whole if one in largest], len(others), sum(others))
+
+
+def formula(step: Stepped) -> str:
+    """Write a recipe as `1.0·g₇ + 1.0·g₆`, newest first; `Σ₃₆ 12` stands for the sum of 36 others."""
     if step.read_norm == 0:
         return "0"
-    parts = [f"{value:.2g}·g{_low(number + 1)}" for number, value in reversed(step.recipe.items())]
-    count = f"{len(parts)}+" if len(parts) == MOST_IN_RECIPE else f"{len(parts)}"
-    more = f" + … ({count})" if len(parts) > most else ""
-    return " + ".join(parts[:most]) + more
+    drawn = terms(step)
+    parts = [f"{value:.2g}·g{_low(number + 1)}" for number, value in drawn.own]
+    if drawn.others:
+        more = "₊" if len(step.recipe) == MOST_IN_RECIPE else ""
+        parts.append(f"{SUM}{_low(drawn.others)}{more} {drawn.rest:.2g}")
+    return " + ".join(parts)
 
 
 def _low(number: int) -> str:
@@ -89,11 +112,16 @@ def timeline(facts: Facts, last: bool = True) -> list[Row]:
 
 
 def shares_of(row: Row) -> list[float]:
-    """Return how much the newest batches weigh in an update, from 0 to 1 of the one that weighs most; newest first."""
+    """Return how much each term of the note weighs in an update, from 0 to 1 of the one that weighs most.
+
+    The sum of the terms that do not stand by themselves is the last one.
+    """
     if row.step is None or not row.step.recipe:
         return []
-    largest = max(map(abs, row.step.recipe.values()))
-    return [abs(value) / largest for value in list(row.step.recipe.values())[::-1][:_MOST_BARS]]
+    drawn = terms(row.step)
+    values = [value for _, value in drawn.own] + ([drawn.rest] if drawn.others else [])
+    largest = max(map(abs, values))
+    return [abs(value) / largest for value in values]
 
 
 def _folded(rows: list[Row]) -> list[Row]:

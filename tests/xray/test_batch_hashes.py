@@ -5,7 +5,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from grader.scripts.batch_hashes import is_continuous, plain_and_sorted_hashes, row_hashes, values_hash
+from grader.scripts.batch_hashes import (
+    is_continuous,
+    piece_hashes,
+    plain_and_sorted_hashes,
+    row_hashes,
+    values_hash,
+)
 from tests.xray.running import watched
 from tests.xray.test_batch_parts import UNREADABLE
 
@@ -139,3 +145,21 @@ def test_a_dark_border_leaves_a_picture_continuous() -> None:
     picture[..., 30:] = torch.rand(100, 70)
     picture[..., :30, :] = 0
     assert is_continuous(picture)
+
+
+def test_windows_of_one_series_share_pieces_at_other_places() -> None:
+    """They are told from rows whose edges are equal by nature, such as those of pictures."""
+    series = torch.randn(40)
+    found = piece_hashes(torch.stack([series[:12], series[5:17]]))
+    assert found is not None
+    assert found[0, 5:].tolist() == found[1, :4].tolist()
+    flat = piece_hashes(torch.zeros(3, 12))
+    assert flat is not None
+    assert not flat.any()
+
+
+@pytest.mark.parametrize(
+    "batch", [torch.zeros(4, 7), torch.zeros(4, 300), torch.ones(4, 12).long(), *UNREADABLE.values()]
+)
+def test_rows_without_pieces(batch: Tensor) -> None:
+    assert piece_hashes(batch) is None

@@ -101,3 +101,20 @@ for _ in range(2):
     assert "g₁ " in rows[0]
     assert ran.error.count("×1") >= 1
     assert "optimizer.step(closure)" in ran.error
+
+
+def test_an_update_of_many_terms_shows_the_largest_and_the_sum_of_the_rest(tmp_path: Path) -> None:
+    """Without zero_grad the 39th step reads 39 gradients: their bars alone would say nothing."""
+    ran = _run(
+        tmp_path,
+        """model = nn.Linear(9, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for _ in range(39):
+    F.mse_loss(model(torch.randn(8, 9)), torch.randn(8, 1)).backward()
+    optimizer.step()
+""",
+    )
+
+    assert "1·g₃₉ + 1·g₃₈ +" in ran.error
+    assert "Σ₃₆ 36" in ran.error
+    assert "Σ₉ 4" in ran.error

@@ -8,6 +8,7 @@ import torch
 from tests.xray.by_hand_cases import BY_HAND_CASES
 from tests.xray.fifty_cases import FIFTY_CASES
 from tests.xray.further_cases import FURTHER_CASES
+from tests.xray.ninth_cases import NINTH_CASES
 from tests.xray.november_cases import NOVEMBER_CASES
 from tests.xray.running import watched
 from tests.xray.shape_cases import SHAPE_CASES
@@ -866,6 +867,7 @@ for _ in range(8):
     *BY_HAND_CASES,
     *SHAPE_CASES,
     *UNUSUAL_CASES,
+    *NINTH_CASES,
 ]
 
 

@@ -6,7 +6,13 @@ from typing import Any
 
 from torch import Tensor
 
-from grader.scripts.batch_hashes import is_continuous, plain_and_sorted_hashes, row_hashes, values_hash
+from grader.scripts.batch_hashes import (
+    is_continuous,
+    piece_hashes,
+    plain_and_sorted_hashes,
+    row_hashes,
+    values_hash,
+)
 from grader.scripts.batch_parts import binary_targets, first_tensor, labels
 from grader.scripts.facts import BatchLoaded, LoaderBegan, LoaderEnded
 from grader.scripts.numbering import Numbering
@@ -124,6 +130,7 @@ class DataObserver:
                     rows=None if given is None else row_hashes(given),
                     labels=known,
                     arranged=plain_and_sorted_hashes(batch) if known is None and in_order else None,
+                    pieces=None if given is None else piece_hashes(given),
                     marks=binary_targets(batch),
                     continuous=given is not None and is_continuous(given),
                 )

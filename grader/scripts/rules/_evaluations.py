@@ -70,19 +70,20 @@ def slices(facts: Facts) -> Iterator[Slices]:
     used = {one.forward for one in facts.of(BackwardRan)}
     for module in facts.modules:
         own = [one for one in ran if one.module == module.number]
-        parts = [_row_set(one) for one in own if one.serial in used]
+        parts = [row_set(one) for one in own if one.serial in used]
         trained = set[int]().union(*parts)
         evaluated = [one for one in own if not one.grad and one.update]
         for place in dict.fromkeys(one.place for one in evaluated):
             these = [one for one in evaluated if one.place == place]
-            seen = set[int]().union(*map(_row_set, these))
+            seen = set[int]().union(*map(row_set, these))
             if trained and place is not None:
                 at_once = any(part == trained for part in parts)
                 yield Slices(place, seen, trained, at_once, these[-1].callers)
 
 
-def _row_set(one: ForwardRan) -> set[int]:
-    return set() if one.rows is None else set(one.rows.tolist())
+def row_set(one: ForwardRan) -> set[int]:
+    """Return the hashes of the rows of a forward's input."""
+    return set() if one.rows is None else set(one.rows.reshape(-1).tolist())
 
 
 def rows(found: list[BatchLoaded]) -> set[int]:

@@ -2,8 +2,10 @@
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+
+from torch import Tensor
 
 from grader.scripts.facts import BackwardRan, BatchLoaded, Facts, LossComputed
 from grader.scripts.places import Place
@@ -124,6 +126,25 @@ def _mixed_call(
             yield _Mixed(
                 statement, name, label.id, others[0] if others else ast.unparse(statement.value), call
             )
+
+
+def unread_batch(loop: ast.For) -> ast.stmt | None:
+    """Return the statement that first binds a loop's variables anew, if the loop never reads what it was given."""
+    given = set(_groups(loop))
+    first: ast.stmt | None = None
+    for statement in _flat(loop.body):
+        changed = [one.target for one in _reading.nodes_of(statement, ast.AugAssign)]  # type: ignore[attr-defined]
+        if given & (_names(statement) | {one.id for one in changed if isinstance(one, ast.Name)}):
+            return None
+        if isinstance(statement, ast.Assign) and given & _stored(statement):
+            given -= _stored(statement)
+            first = first or statement
+    return first
+
+
+def rows_of(hashes: Iterable[Tensor | None]) -> set[int]:
+    """Return the hashes of the rows of several batches."""
+    return {row for one in hashes if one is not None for row in one.tolist()}
 
 
 def _flat(body: list[ast.stmt]) -> Iterator[ast.stmt]:

@@ -7,6 +7,9 @@ from grader.scripts.facts import BackwardRan, Clipped, Facts, LossComputed, Scal
 
 _MEAN = ("mean", "batchmean")
 
+SCALE_FREE = ("Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adagrad", "RMSprop", "Adadelta", "Lion")
+"""Optimizers whose updates hardly depend on the gradients' length."""
+
 
 @dataclass(frozen=True, slots=True)
 class Window:

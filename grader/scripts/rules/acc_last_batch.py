@@ -1,9 +1,10 @@
-"""The count of right answers is overwritten by each batch: the accuracy is that of the last batch."""
+"""A count that makes a score is overwritten by each batch: the accuracy, or the IoU, is that of the last batch."""
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 
-from grader.scripts.facts import BackwardRan, Facts, ForwardRan, NumberRead
+from grader.scripts.facts import BackwardRan, Facts, ForwardRan, LossComputed, NumberRead
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
@@ -22,6 +23,7 @@ _ENDING = {
     "final",
 }
 _COUNTERS = {"range", "trange", "count"}
+_OVERLAPS = (ast.BitAnd, ast.BitOr, ast.Mult)
 _GATHERING = ("append", "extend", "add_", "update", "cat", "concatenate")
 
 
@@ -48,14 +50,33 @@ def _gathered(loop: ast.For) -> set[str]:
     return found
 
 
-def _overwritten(loop: ast.For) -> Iterator[tuple[ast.Assign, str]]:
-    """Iterate over the assignments in a loop that hold one batch's accuracy and are read nowhere else in it."""
+def _overwritten(loop: ast.For, losses: set[int]) -> Iterator[tuple[ast.Assign, str]]:
+    """Iterate over the assignments in a loop that hold one batch's score and are read nowhere else in it.
+
+    `losses`: the lines that computed losses without gradients.
+    """
     for statement in ast.walk(loop):
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
             continue
         name = _kept_in(statement.targets[0], loop)
-        if name and _reading.counts_right(statement.value):
+        counts = _counts_in(loop, statement.value) or _counts_overlap(loop, statement.value)
+        lost = statement.lineno in losses and _is_loss(name)
+        if name and (counts or lost):
             yield statement, name
+
+
+def _is_loss(name: str) -> bool:
+    """Return True for the name of a loss, but not for one that says which batch it is of."""
+    return "loss" in _reading.words(name) and not _reading.words(name) & {"last", "batch", "final"}
+
+
+def _counts_overlap(loop: ast.For, value: ast.expr) -> bool:
+    """Return True if a value sums `a & b`, `a | b` or `a * b` of what the loop makes: the parts of an IoU or a Dice."""
+    made = {one.id for one in ast.walk(loop) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    pairs = [one for one in ast.walk(value) if isinstance(one, ast.BinOp) and isinstance(one.op, _OVERLAPS)]
+    sides = [side for one in pairs for side in (one.left, one.right)]
+    own = [side for side in sides if any(_reading.reads(side, name) for name in made)]
+    return bool(pairs) and len(own) == len(sides) and bool(_reading.calls(value, *_reading.COUNTING))
 
 
 def _kept_in(target: ast.expr, loop: ast.For) -> str:
@@ -224,37 +245,40 @@ def _find(facts: Facts) -> Iterator[Finding]:
                     continue
                 ran = [one for one in facts.of(ForwardRan) if _reading.runs_in(loop, one, file)]
                 trains = any(_reading.runs_in(loop, one, file) for one in facts.of(BackwardRan))
-                if trains or not ran or any(one.grad for one in ran):
+                several = max(Counter(one.update for one in ran).values(), default=0) > 1
+                if trains or not several or any(one.grad for one in ran):
                     continue
                 if isinstance(scope, ast.Module) != _top(file, loop):
                     continue
                 for late, name in _after(scope, loop):
                     yield _told_after(file, late, name, [one.batch for one in ran])
-                for statement, name in _overwritten(loop):
-                    if not _read_after(scope, loop, name):
-                        continue
-                    shown = ast.unparse(statement.targets[0])
-                    sizes = [one.batch for one in ran]
-                    yield Finding(
-                        place=_reading.at(file, statement),
-                        sentence=Said(
-                            f"배치마다 `{shown}` 값을 더하지 않고 덮어써서, 정확도가 마지막 배치만의 것이에요.",
-                            f"`{shown}` is overwritten for each batch instead of added up, so the accuracy is that "
-                            "of the last batch only.",
-                        ),
-                        evidence=Said(
-                            f"읽어 보니 반복문 안에서는 `{shown}` 값을 쓰지 않고, 끝난 뒤에 써요. "
-                            f"지켜보는 동안 이 반복문은 평가 배치 {len(sizes)}개를 돌았고, 마지막 "
-                            f"배치에는 샘플이 {sizes[-1]}개 있었어요.",
-                            f"From reading: the loop never reads `{shown}`, what follows it does. While watched it ran "
-                            f"over {len(sizes)} evaluation batches; the last had {sizes[-1]} samples.",
-                        ),
-                        mend=Said(
-                            f"반복문 앞에서 `{shown} = 0`으로 두고 `{shown} += …`로 더한 뒤, 전체 개수로 나누세요.",
-                            f"Set `{shown} = 0` before the loop, add with `{shown} += …` and divide by the whole "
-                            "count.",
-                        ),
-                    )
+                losses = {one.place.line for one in facts.of(LossComputed) if one.place and not one.grad}
+                found = [one for one in _overwritten(loop, losses) if _read_after(scope, loop, one[1])]
+                for statement, _ in found[:1]:  # an IoU has two: one is told
+                    yield _told_overwritten(file, statement, [one.batch for one in ran])
+
+
+def _told_overwritten(file: str, statement: ast.Assign, sizes: list[int]) -> Finding:
+    shown = ast.unparse(statement.targets[0])
+    right = bool(_reading.compares(statement.value))
+    ko, en = ("정확도가", "the accuracy is that") if right else ("값이", "the value is that")
+    return Finding(
+        place=_reading.at(file, statement),
+        sentence=Said(
+            f"배치마다 `{shown}` 값을 더하지 않고 덮어써서, {ko} 마지막 배치만의 것이에요.",
+            f"`{shown}` is overwritten for each batch instead of added up, so {en} of the last batch only.",
+        ),
+        evidence=Said(
+            f"읽어 보니 반복문 안에서는 `{shown}` 값을 쓰지 않고, 끝난 뒤에 써요. 지켜보는 동안 이 반복문은 평가 배치 "
+            f"{len(sizes)}개를 돌았고, 마지막 배치에는 샘플이 {sizes[-1]}개 있었어요.",
+            f"From reading: the loop never reads `{shown}`, what follows it does. While watched it ran over "
+            f"{len(sizes)} evaluation batches; the last had {sizes[-1]} samples.",
+        ),
+        mend=Said(
+            f"반복문 앞에서 `{shown} = 0`으로 두고 `{shown} += …`로 더한 뒤, 전체로 나누세요.",
+            f"Set `{shown} = 0` before the loop, add with `{shown} += …` and divide by the whole.",
+        ),
+    )
 
 
 def _told_after(file: str, statement: ast.stmt, name: str, sizes: list[int]) -> Finding:
@@ -287,7 +311,7 @@ def _top(file: str, loop: ast.For) -> bool:
 RULE = Rule(
     id="acc-last-batch",
     severity="bug",
-    title=Said("마지막 배치의 정확도만 남았어요", "The accuracy is that of the last batch"),
+    title=Said("마지막 배치의 점수만 남았어요", "The score is that of the last batch"),
     lesson="01_five_line_step/6_evaluation_and_switches",
     find=_find,
 )

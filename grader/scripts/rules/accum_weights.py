@@ -5,12 +5,10 @@ from functools import partial
 
 from grader.scripts.facts import Facts
 from grader.scripts.findings import Finding, Rule, Said
-from grader.scripts.rules._windows import Window, one_line, total_weight, usual_length, windows
+from grader.scripts.rules._windows import SCALE_FREE, Window, one_line, total_weight, usual_length, windows
 from grader.scripts.source import enclosing_tests, gradient_divisions
 
 _FEWEST = 3
-_SCALE_FREE = ("Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adagrad", "RMSprop", "Adadelta", "Lion")
-"""Optimizers whose updates hardly depend on the gradients' length."""
 
 
 def _weights(facts: Facts, optimizer: int) -> tuple[int, list[tuple[Window, float]]]:
@@ -61,7 +59,7 @@ def _find(twice: bool, facts: Facts) -> Iterator[Finding]:
 
 
 def _never(kind: str, length: int, these: list[Window], of: int) -> Finding:
-    surely = kind not in _SCALE_FREE and _counts_batches(these[-1])
+    surely = kind not in SCALE_FREE and _counts_batches(these[-1])
     return Finding(
         place=these[-1].backwards[-1].place,
         severity="bug" if surely else "warning",

@@ -264,6 +264,51 @@ def _one_group(facts: Facts) -> Iterator[Finding]:
             )
 
 
+def _one_of_twins(facts: Facts) -> Iterator[Finding]:
+    """Ask about clippings of one part of a model that has another of the same build, which nothing clips."""
+    clips = [one for one in facts.of(Clipped) if isfinite(one.limit) and one.place is not None]
+    clipped = frozenset[int]().union(*(one.parameters for one in clips))
+    for place in dict.fromkeys(one.place for one in clips):
+        these = [(one, step) for one in clips if one.place == place and (step := _next(facts, one))]
+        if len(these) < _FEWEST:
+            continue
+        clip, step = these[-1]
+        rest = [facts.parameters[one] for one in facts.optimizers[step.optimizer].parameters - clipped]
+        names = [facts.parameters[one].name for one in clip.parameters]
+        part, twin = _twin(names, [one.name for one in rest if not one.frozen])
+        if not twin:
+            continue
+        yield Finding(
+            place=place,
+            severity="info",
+            sentence=Said(
+                f"`{part}`만 클리핑하고, 똑같이 생긴 `{twin}`의 그레이디언트는 한도 없이 업데이트에 들어가요. 일부러 "
+                "그랬나요?",
+                f"Only `{part}` is clipped; the gradients of `{twin}`, which is built alike, go into the update "
+                "without a limit. Is that meant?",
+            ),
+            evidence=_rest_is_never_clipped(len(these)),
+            mend=_CLIP_ALL,
+        )
+
+
+def _twin(names: list[str], others: list[str]) -> tuple[str, str]:
+    """Return the part that all names belong to, and another part beside it whose names are the same; or nothing."""
+    split, rest = [name.split(".") for name in names], [name.split(".") for name in others]
+    depth = 1
+    while split and all(one[:depth] == split[0][:depth] and len(one) > depth + 1 for one in split):
+        own = {tuple(one[depth:]) for one in split}
+        beside: dict[str, set[tuple[str, ...]]] = {}
+        for one in rest:
+            if one[: depth - 1] == split[0][: depth - 1]:
+                beside.setdefault(".".join(one[:depth]), set()).add(tuple(one[depth:]))
+        for name, inner in beside.items():
+            if inner == own:
+                return ".".join(split[0][:depth]), name
+        depth += 1
+    return "", ""
+
+
 def _again(facts: Facts) -> Iterator[Finding]:
     """Find lines that clip what was just clipped, while what another optimizer reads is never clipped."""
     pairs = []
@@ -329,6 +374,7 @@ def _wrong_or_part(facts: Facts) -> Iterator[Finding]:
     yield from _others(facts)
     yield from _partly(facts)
     yield from _one_group(facts)
+    yield from _one_of_twins(facts)
     yield from _again(facts)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from grader.scripts.facts import BackwardRan, Facts, ForwardRan, ModeSet
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
+from grader.scripts.rules import _reading
 from grader.scripts.source import line_of
 
 _FEWEST = 3
@@ -77,7 +78,7 @@ def _after_training(facts: Facts) -> Iterator[Finding]:
             yield _told_restored(*restored, len(before), len(frozen))
             continue
         yield Finding(
-            place=frozen[-1].place,
+            place=_set_before_loop(facts, frozen) or frozen[-1].place,
             sentence=Said(
                 "평가한 뒤로 `model.train()`을 다시 부르지 않아서, "
                 "드롭아웃이 꺼지고 배치 정규화의 통계가 멈춘 채로 학습해요.",
@@ -133,6 +134,30 @@ def _told_restored(place: Place, again: Place, before: int, frozen: int) -> Find
             "`eval()`을 부르기 전에 `training`을 읽어 두세요.", "Read `training` before calling eval()."
         ),
     )
+
+
+def _set_before_loop(facts: Facts, frozen: list[ForwardRan]) -> Place | None:
+    """Return the line that set train mode last, if it stands before the outer loop that should have it inside.
+
+    None where the evaluation is in the inner loop, too.
+    """
+    first, place = frozen[0], frozen[-1].place
+    own = [
+        one.place
+        for one in facts.of(ModeSet)
+        if one.module == first.module and one.training and one.serial < first.serial
+    ]
+    loops = _reading.around(place, *_reading.LOOPS) if place is not None else []
+    if not own or own[-1] is None or place is None or len(loops) < 2:
+        return None
+    judged = [one for one in facts.of(ForwardRan) if one.module == first.module and not one.grad]
+    before = [one for one in judged if one.serial < first.serial][-1:]
+    led = [line for one in before for line in (one.place, *one.callers) if line is not None]
+    if any(loops[0] in _reading.around(line, *_reading.LOOPS) for line in led):
+        return None
+    begins = loops[-1].lineno  # type: ignore[attr-defined]
+    same = own[-1].file == place.file and own[-1].function == place.function
+    return own[-1] if same and own[-1].line < begins else None
 
 
 def _was_set_to_train(facts: Facts, forward: ForwardRan) -> bool:

@@ -15,6 +15,8 @@ from grader.scripts.facts import (
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
+from grader.scripts.rules._evaluations import row_set
+from grader.scripts.rules._judged import judged_in_train_mode
 from grader.scripts.states import DroppedInEval
 from grader.scripts.things import ModuleFacts
 
@@ -32,35 +34,6 @@ def _trained(facts: Facts) -> Iterator[ModuleFacts]:
     for module in facts.modules:
         if any(facts.parameters[one].reached >= _FEWEST and one in held for one in module.parameters):
             yield module
-
-
-def _rows(forward: ForwardRan) -> set[int]:
-    return set() if forward.rows is None else set(forward.rows.reshape(-1).tolist())
-
-
-def _evaluations(facts: Facts, module: int) -> list[list[ForwardRan]]:
-    """Return the runs of forwards without gradients between updates, in train mode, on rows not trained on."""
-    trained: set[int] = set()
-    for one in facts.of(ForwardRan):
-        if one.grad:
-            trained |= _rows(one)
-    found: list[list[ForwardRan]] = [[]]
-    for event in facts.events:
-        if isinstance(event, Stepped | BackwardRan):
-            if found[-1]:
-                found.append([])
-        elif isinstance(event, ForwardRan) and event.module == module and not event.grad:
-            found[-1].append(event)
-    return [
-        run
-        for run in found
-        if run
-        and run[0].update > 0
-        and all(one.training and one.live_parts for one in run)
-        and not any(_rows(one) & trained for one in run)
-        and all(_rows(one) for one in run)
-        and sum(len(_rows(one)) for one in run) == len(set().union(*map(_rows, run)))
-    ]
 
 
 def _scope(file: str, line: int) -> ast.AST | None:
@@ -124,7 +97,7 @@ def _by_function(facts: Facts) -> Iterator[Finding]:
     for place in dict.fromkeys(one.place for one in drops):
         these = [one for one in drops if one.place == place]
         ran = [facts.events[one] for one in dict.fromkeys(one.forward for one in these)]
-        seen = [(one.update, row) for one in ran if isinstance(one, ForwardRan) for row in _rows(one)]
+        seen = [(one.update, row) for one in ran if isinstance(one, ForwardRan) for row in row_set(one)]
         if len(seen) > len(set(seen)):
             continue
         yield Finding(
@@ -149,7 +122,7 @@ def _by_function(facts: Facts) -> Iterator[Finding]:
 
 def _in_train_mode(facts: Facts) -> Iterator[Finding]:
     named = list(_named_only(facts))
-    yield from named or _on_new_rows(facts)
+    yield from named or _on_newrow_set(facts)
     yield from _by_function(facts)
 
 
@@ -160,7 +133,7 @@ def _never_set_to_eval(facts: Facts, forward: ForwardRan) -> bool:
     """
     if forward.place is None or forward.rows is None or not forward.continuous:
         return False
-    if not _reading.words(forward.place.function) & _JUDGING or len(_rows(forward)) < forward.batch:
+    if not _reading.words(forward.place.function) & _JUDGING or len(row_set(forward)) < forward.batch:
         return False
     if not any(one.module == forward.module and one.training for one in facts.of(ModeSet)):
         return False
@@ -175,9 +148,9 @@ def _never_set_to_eval(facts: Facts, forward: ForwardRan) -> bool:
     )
 
 
-def _on_new_rows(facts: Facts) -> Iterator[Finding]:
+def _on_newrow_set(facts: Facts) -> Iterator[Finding]:
     for module in _trained(facts):
-        runs = _evaluations(facts, module.number)
+        runs = judged_in_train_mode(facts, module.number)
         updates = {run[0].update for run in runs}
         count = sum(map(len, runs))
         once = len(runs) == 1 and count == 1
@@ -204,10 +177,11 @@ def _on_new_rows(facts: Facts) -> Iterator[Finding]:
                 "is not the model's.",
             ),
             evidence=Said(
-                f"그레이디언트 계산을 끄고 학습에 없던 데이터를 넣은 순전파 {count}번이 모두 학습 모드였어요 "
-                f"(모드에 따라 달라지는 층 {first.live_parts}개).",
-                f"{count} forward{'s' * (count > 1)} without gradients on rows that were not trained on ran in train "
-                f"mode ({first.live_parts} layers depend on the mode).",
+                f"학습에 없던 데이터를 넣은 순전파 {count}번이 모두 학습 모드였어요 "
+                f"({'`backward()`는 없었고' if first.grad else '그레이디언트 계산은 껐고'}, 모드에 따라 달라지는 층 "
+                f"{first.live_parts}개).",
+                f"{count} forward{'s' * (count > 1)} {'before no backward()' if first.grad else 'without gradients'} "
+                f"on rows that were not trained on ran in train mode ({first.live_parts} layers depend on the mode).",
             ),
             mend=Said(
                 "평가하기 전에 `model.eval()`을, 다시 학습하기 전에 `model.train()`을 부르세요.",

@@ -144,7 +144,7 @@ def sample_write(facts: Facts, kind: str) -> Place | None:
                     and _root(one.value).startswith("self.")
                     for name in _reading.bound(one)
                 }
-                return _first_write(file, method, taken)
+                return _first_write(file, method, taken) or _written_by_called(file, method, taken)
     return None
 
 
@@ -163,10 +163,31 @@ def _sample_line(facts: Facts, kind: str, name: str) -> Place | None:
                     if isinstance(one, ast.Assign) and f"self.{name}[" in ast.unparse(one.value)
                     for target in _reading.bound(one)
                 }
-                place = _first_write(file, method, taken)
+                place = _first_write(file, method, taken) or _written_by_called(file, method, taken)
                 if place is not None:
                     return place
     return None
+
+
+def _written_by_called(file: str, method: ast.FunctionDef, taken: set[str]) -> Place | None:
+    """Return the line of a function that writes into a sample that a method gives to it."""
+    for call in _reading.nodes_of(method, ast.Call):
+        assert isinstance(call, ast.Call)
+        function = _reading.function_called(file, call)
+        if function is None:
+            continue
+        names = [one.arg for one in function.args.args if one.arg != "self"]
+        given = {name for name, one in zip(names, call.args, strict=False) if _is_part(one, taken)}
+        if (place := _first_write(file, function, given - _bound_anew(function))) is not None:
+            return place
+    return None
+
+
+def _is_part(node: ast.AST, taken: set[str]) -> bool:
+    """Return True for one of some names itself, or for one sample of what it names; a call may copy."""
+    if isinstance(node, ast.Subscript):
+        node = node.value
+    return isinstance(node, ast.Name | ast.Attribute) and ast.unparse(node) in taken
 
 
 def _in_slices(facts: Facts) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from grader.scripts.facts import Facts, Scheduled, Stepped
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
+from grader.scripts.rules._shown_rates import shown_rates
 from grader.scripts.states import StateTaken
 from grader.scripts.things import SchedulerFacts
 
@@ -57,6 +58,7 @@ def _into_copies(facts: Facts) -> Iterator[Finding]:
 
 def _find(facts: Facts) -> Iterator[Finding]:
     yield from _into_copies(facts)
+    yield from shown_rates(facts)
     if not facts.whole:
         return  # what comes later is not known
     yield from _set_by_hand(facts)

@@ -4,11 +4,11 @@ import ast
 from collections.abc import Iterator
 from itertools import pairwise
 
-from grader.scripts.facts import BackwardRan, BatchLoaded, Facts, ForwardRan, LossComputed
+from grader.scripts.facts import BackwardRan, BatchLoaded, Facts, ForwardRan, LoaderBegan, LossComputed
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
-from grader.scripts.rules._rebound_batch import Rebound, rebound_batches
+from grader.scripts.rules._rebound_batch import Rebound, rebound_batches, rows_of, unread_batch
 
 _FEWEST, _SMALLEST = 4, 4
 _KEEPING = ("append", "push", "add", "store", "put", "remember", "extend", "insert")
@@ -254,6 +254,43 @@ def _rebound(place: Place | None) -> Place | None:
     return None
 
 
+def _thrown_away(facts: Facts) -> Iterator[Finding]:
+    """Find loops over a loader none of whose batches is used: their names are bound to another batch at once."""
+    trained = rows_of(one.rows for one in facts.of(ForwardRan) if one.grad)
+    for file in _reading.files(facts):
+        for loop in _reading.nodes(file, ast.For):
+            assert isinstance(loop, ast.For)
+            again = unread_batch(loop)
+            if again is None:
+                continue
+            head = range(loop.lineno, (loop.iter.end_lineno or loop.lineno) + 1)
+            began = [one for one in facts.of(LoaderBegan) if one.place and one.place.file == file]
+            loaders = {one.loader for one in began if one.place is not None and one.place.line in head}
+            given = [one for one in facts.of(BatchLoaded) if one.loader in loaders and one.rows is not None]
+            ran = sum(_reading.runs_in(loop, one, file) for one in facts.of(BackwardRan))
+            if min(len(given), ran) < _FEWEST or rows_of(one.rows for one in given) & trained:
+                continue
+            yield Finding(
+                place=_reading.at(file, again),
+                sentence=Said(
+                    f"반복문이 준 배치를 쓰기도 전에 다른 배치로 덮어써요. {loop.lineno}번째 줄의 로더가 주는 데이터는 "
+                    "한 번도 학습하지 않아요.",
+                    "The loop's own batch is overwritten with another one before it is used: nothing that the loader "
+                    f"of line {loop.lineno} gives is trained on.",
+                ),
+                evidence=Said(
+                    f"그 로더가 준 배치 {len(given)}개 가운데 학습하는 순전파에 들어간 행은 하나도 없었고, 그동안 "
+                    f"`backward()`는 {ran}번이었어요.",
+                    f"No row of its {len(given)} batches came to a forward with gradients, while backward() ran {ran} "
+                    "times.",
+                ),
+                mend=Said(
+                    "두 번째 배치에 다른 이름을 주고, 둘 다 손실에 쓰세요.",
+                    "Give the second batch other names and use both in the loss.",
+                ),
+            )
+
+
 def _one_memory(facts: Facts) -> Iterator[Finding]:
     """Find batches that were all kept, as different tensors, in the memory of the last one."""
     ran = [one for one in facts.of(ForwardRan) if one.grad and one.rows is not None]
@@ -281,7 +318,7 @@ def _one_memory(facts: Facts) -> Iterator[Finding]:
 
 
 def _find(facts: Facts) -> Iterator[Finding]:
-    for search in (_equal_rows, _equal_batches, _stuck, _one_memory, _repeating, _of_another):
+    for search in (_equal_rows, _equal_batches, _stuck, _thrown_away, _one_memory, _repeating, _of_another):
         found = list(search(facts))
         if found:
             yield from found

@@ -7,6 +7,7 @@ from grader.scripts.facts import BackwardRan, Facts, ForwardRan, LossComputed, N
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
+from grader.scripts.rules._misnamed_losses import misnamed_losses
 
 _FEWEST = 4
 _EARLIER = {
@@ -90,6 +91,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
     yield from _given_to_plateau(facts)
     yield from _computed_once(facts)
     yield from _kept_from_the_first(facts)
+    yield from misnamed_losses(facts)
 
 
 def _kept_from_the_first(facts: Facts) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from grader.scripts.facts import Facts, ForwardRan
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
+from grader.scripts.rules._equal_samples import DRAWS, come_again_by_nature, overlapping_windows
 from grader.scripts.rules._evaluations import Batches, batches, rows, slices
 
 _FEWEST, _LEAST = 5, 0.02
@@ -17,7 +18,6 @@ _DOUBLING = {
     *("concatenate", "concat", "vstack", "cat", "repeat", "repeat_interleave", "tile", "resample"),
     *("oversample", "duplicate", "replicate", "upsample", "balance", "augment", "choice", "ConcatDataset"),
 }
-_DRAWS = ("randperm", "permutation", "shuffle", "sample", "choice", "random_split", "train_test_split")
 _SEEDED = {"generator", "seed", "rng", "state"}
 """Words of a function that draws the same in every call."""
 _ONCE = Said(
@@ -59,7 +59,7 @@ def _simple(statement: ast.stmt) -> bool:
 
 def _find(facts: Facts) -> Iterator[Finding]:
     yield from _cut_by_hand(facts)
-    yield from _of_loaders(facts)
+    yield from list(_of_loaders(facts)) or overlapping_windows(facts)
 
 
 def _of_loaders(facts: Facts) -> Iterator[Finding]:
@@ -83,6 +83,8 @@ def _of_loaders(facts: Facts) -> Iterator[Finding]:
         of_training = whole and not mistaken and _reading_of_training(facts, loader)
         if whole and (some_clean or (of_training and _elsewhere(facts, found))):
             continue  # the training data, evaluated under another loader
+        if not all(one.continuous for one in these) and come_again_by_nature(found, len(both) / len(own)):
+            continue
         counted = sum(len(one.rows) for one in these if one.rows is not None)
         if counted > 1.5 * len({(one.loader, one.pass_) for one in these}) * len(own):
             continue  # rows come again within a pass: equal rows are no evidence
@@ -125,7 +127,7 @@ def _drawn_line(facts: Facts, loader: int, found: Batches) -> Place | None:
     functions = _reading.around(place, ast.FunctionDef) if place is not None else []
     if not functions or place is None or all(facts.loaders[one].built != place for one in others):
         return None
-    draws = _reading.calls(functions[0], *_DRAWS)
+    draws = _reading.calls(functions[0], *DRAWS)
     if _reading.words(functions[0]) & _SEEDED or not draws:
         return None
     return _reading.at(place.file, draws[0])
