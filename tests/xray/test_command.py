@@ -7,11 +7,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from grader import xray
 from grader.scripts.command import Misuse, read
 from grader.scripts.particles import with_particles
+from grader.scripts.places import Place
+from grader.scripts.report import where
 from tests.places import ROOT
 from tests.xray.running import plain, watched
 from tests.xray.test_watch import HEAD, LOOP
@@ -135,9 +139,9 @@ def test_notebooks_are_sent_to_the_block(script: Path) -> None:
 
 
 def test_a_second_interrupt_leaves_the_card(script: Path) -> None:
-    script.write_text(
-        HEAD + "while True:\n    " + "    ".join(LOOP.splitlines(keepends=True)), encoding="utf-8"
-    )
+    handled = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    loop = LOOP.replace("range(3)", "range(10**6)")
+    script.write_text(HEAD + handled + loop, encoding="utf-8")
     command = [sys.executable, "-u", "-m", "grader.scripts", "--updates", "100000", str(script)]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     with subprocess.Popen(
@@ -168,6 +172,33 @@ def test_a_slow_script_without_evaluation_is_not_watched_for_long(
     assert watched(script).found["updates"] in (40, 41)
     monkeypatch.undo()
     assert watched(script).found["updates"] == 120
+
+
+def test_cells_of_notebooks_are_called_by_their_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = {"/tmp/ipykernel_7/1311014045.py": ("Cell", "In[2]")}
+    shell = SimpleNamespace(compile=SimpleNamespace(format_code_name=names.get))
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    assert where(Place("/tmp/ipykernel_7/1311014045.py", 4), "/tmp/ipykernel_7", "ko") == "셀 [2]의 4번째 줄"
+    assert where(Place("/tmp/ipykernel_7/train.py", 4), "/tmp/ipykernel_7", "ko") == "train.py:4"
+
+
+def test_a_block_without_an_update_is_called_a_block() -> None:
+    with xray() as look:
+        pass
+    assert look.report is not None
+    (told,) = look.report.told
+    assert told.finding.sentence.ko.startswith("이 블록이 끝날 때까지")
+
+
+def test_an_optimizer_that_never_steps_is_called_by_its_name(script: Path) -> None:
+    loop = (
+        LOOP.replace("optimizer", "opt").replace("        opt.step()\n", "").replace("range(3)", "range(26)")
+    )
+    script.write_text(HEAD.replace("optimizer", "opt") + loop, encoding="utf-8")
+    ran = watched(script)
+    assert [one["id"] for one in ran.found["findings"]] == ["no-step"]
+    assert "(`opt`)" in ran.found["findings"][0]["sentence"]
+    assert ran.status == 1
 
 
 @pytest.mark.parametrize(
