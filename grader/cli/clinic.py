@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -111,6 +112,7 @@ def _go_through(visit: "Visit", folder: Path) -> bool:
         if answered == "a":
             reply = visit.given_up()
         elif answered == "m" or at is not None:
+            _tell_of_changed_file(visit, file)
             reply = _marked(visit, at)
         else:
             reply = _judged(visit, file)
@@ -177,6 +179,18 @@ def _judged(visit: "Visit", file: Path) -> "Answer":
         gone = f"{visit.case.exercise.name} 함수를 읽지 못했어요. 들여쓰기와 괄호를 확인해 보세요."
         return Answer((gone,), over=False)
     return visit.mended(feedback)
+
+
+def _tell_of_changed_file(visit: "Visit", file: Path) -> None:
+    """Say that lines are those of the code as it was handed out, if the learner has changed the file."""
+    from grader.submission.practice_files import began_as, unmarked
+
+    with suppress(CommandError):
+        text = file_text(file)
+        if began_as(text, visit.case.text) and unmarked(text).rstrip() != visit.case.text.rstrip():
+            say(
+                f"줄은 처음 받은 코드에서 짚어요. {file}에 고친 것은 그대로 있고, 그것을 내려면 그냥 Enter예요."
+            )
 
 
 def _marked(visit: "Visit", at: int | None = None) -> "Answer":

@@ -213,12 +213,11 @@ def _introduce(exercise: "Exercise", times: BestTimes, *, shown: bool) -> None:
     """Show the exercise, with `shown` its first lines too, and wait until the learner is ready."""
     from rich.panel import Panel
 
-    from grader.practice.drill import first_line, signature_and_docstring, time_in_words
+    from grader.practice.drill import first_line, signature_and_docstring, to_beat
     from grader.report.terminal_text import code_of
 
-    best = times.of.get(exercise.name)
-    record = "아직 없어요" if best is None else f"{time_in_words(best.seconds)} ({best.on})"
-    out.print(f"드릴 [bold]{exercise.name}[/bold] · 가장 빠른 기록: {record}", highlight=False)
+    record = to_beat(exercise, times.of.get(exercise.name))
+    out.print(f"드릴 [bold]{exercise.name}[/bold] · {record}", highlight=False)
     if not shown:
         return
     code = signature_and_docstring(exercise).rstrip()

@@ -57,14 +57,14 @@ class Wording(Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     code: Text
-    """Regular expression. Some statement of the learner's definition has to match, as `ast.unparse` writes it; of a
-    block, its first line."""
+    """Regular expression. A statement of the learner's definition, or of a helper that it calls, has to match, as
+    `ast.unparse` writes it; of a compound statement, its header. Strings are empty there unless they are one word."""
     title: Text
     explain: Text
     """As `Mistake.explain`, with conditions."""
     hint: Text
     beside: str = ""
-    """Regular expression that another part of the definition has to match, too; empty: none."""
+    """Regular expression that another statement has to match, too; empty: none."""
 
 
 class SharedTexts(Struct, frozen=True, forbid_unknown_fields=True):

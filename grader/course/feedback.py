@@ -138,7 +138,9 @@ class OwnEdit:
     line_behind: str
     """Text of the line `behind`."""
     line_below: str = ""
-    """Text of the line `first` if something is inserted above it, in the same block; otherwise empty."""
+    """Text of the line above which something is inserted or moved, if that is in the same block; otherwise empty."""
+    below: int | None = None
+    """Number of that line; None if it is not in the learner's file."""
     cell: int | None = None
     """Number of the code cell with the line `first`; None for a .py file."""
 
@@ -172,8 +174,8 @@ class NamedMistake:
     """The solution's lines in place of those that make the mistake; empty: none or too many (`right_lines.py`)."""
     own_edit: OwnEdit | None = None
     """Edit of the learner's code that mends it; only where hints can be asked for, and None if none was found."""
-    own_lines: tuple[str, ...] = ()
-    """`right_lines` in the learner's names, where no own edit was found; only where hints can be asked for."""
+    solution_lines: tuple[str, ...] = ()
+    """`right_lines` that hints show where no own edit was found; only where hints can be asked for."""
 
     @classmethod
     def of(

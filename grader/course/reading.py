@@ -359,9 +359,16 @@ def _match_scenarios(path: Path, checks: Sequence[Check], driver: "Driver") -> N
 
 
 def _with_shared_texts(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Add the shared texts of a mistake with this id; texts of the entry itself take precedence."""
+    """Add the shared texts of a mistake with this id.
+
+    Texts of the entry itself take precedence; its own wordings come before the shared ones.
+    """
     shared = _shared_texts().get(str(entry.get("id")))
-    return {**({} if shared is None else msgspec.structs.asdict(shared)), **entry}
+    if shared is None:
+        return dict(entry)
+    own = entry.get("wordings", ())
+    wordings = [*own, *shared.wordings] if isinstance(own, list | tuple) else own
+    return {**msgspec.structs.asdict(shared), **entry, "wordings": wordings}
 
 
 @cache

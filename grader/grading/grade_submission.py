@@ -24,19 +24,29 @@ from grader.judging.learner_code import LearnerCode
 from grader.judging.messages import (
     CUT_OFF_MESSAGE,
     STATUS_MESSAGES,
+    TOO_MANY_PROCESSES_MESSAGE,
+    TOO_MANY_THREADS_MESSAGE,
+    UNREADABLE_MESSAGE,
     no_time_left_message,
     only_waited_message,
     time_limit_message,
 )
 from grader.judging.own_edit import wants_own_edit, with_own_edit
-from grader.judging.own_names import with_own_names
+from grader.judging.own_names import with_solution_lines
 from grader.judging.reference import Reference, cached_reference
 from grader.judging.repair.add_repair import wants_repair, with_repair
 from grader.observe.trace import Trace
 from grader.observe.wording import particle
 from grader.sandbox.attempts import Attempts
 from grader.sandbox.client import SuspiciousAct
-from grader.sandbox.no_answer import CUT_OFF, ONLY_WAITED
+from grader.sandbox.no_answer import (
+    CUT_OFF,
+    ONLY_WAITED,
+    TOO_MANY_PROCESSES,
+    TOO_MANY_THREADS,
+    UNREADABLE_DETAILS,
+    UNREADABLE_TRACE,
+)
 from grader.sandbox.sandbox import NO_TIME_LEFT, Outcome, Sandbox
 from grader.sandbox.server_process import SandboxUnavailable
 from grader.submission.close_names import Pairing, close_names
@@ -47,6 +57,12 @@ from grader.submission.tamper_scan import suspicious_lines
 
 _MAX_UNREAD = 20
 """Maximum number of files listed that could not be read."""
+_CRASH_MESSAGES = {
+    CUT_OFF: CUT_OFF_MESSAGE,
+    TOO_MANY_THREADS: TOO_MANY_THREADS_MESSAGE,
+    TOO_MANY_PROCESSES: TOO_MANY_PROCESSES_MESSAGE,
+}
+"""Detail of a crash -> the message that says it all. After another message, the detail follows."""
 
 
 def grade_in_sandbox(run: GradingRun, submission: Submission, sandbox: Sandbox) -> SubmissionResult:
@@ -157,13 +173,11 @@ def _feedback_on(
         return replace(missing, message=_close_name_message(pairing), other_name=pairing.own)
     if outcome.trace is None:
         status = "crashed" if outcome.status == "ran" else outcome.status
-        message = (
-            STATUS_MESSAGES[status] if not outcome.detail else f"{STATUS_MESSAGES[status]} ({outcome.detail})"
-        )
+        message = STATUS_MESSAGES[status]
         if status == "timeout":
             message = _timeout_message(run, outcome)
-        elif outcome.detail == CUT_OFF:
-            message = CUT_OFF_MESSAGE
+        elif status == "crashed":
+            message = _crash_message(outcome.detail)
         feedback = feedback_without_trace(exercise, status, message=message, file=file)
     else:
         known_runs = cached_reference(exercise.name, run.seed, run.device)
@@ -181,6 +195,14 @@ def _close_name_message(pairing: Pairing) -> str:
         f"{pairing.file} {pairing.place.in_words()}에 있어요. 이것이 답이라면 이름을 "
         f"`{pairing.exercise}`{particle(pairing.exercise, '으로/로')} 바꿔 주세요."
     )
+
+
+def _crash_message(detail: str) -> str:
+    """Return the Korean message for a crash, which tells its reason, a detail of `no_answer.py`."""
+    if detail in _CRASH_MESSAGES:
+        return _CRASH_MESSAGES[detail]
+    message = UNREADABLE_MESSAGE if detail in UNREADABLE_DETAILS else STATUS_MESSAGES["crashed"]
+    return f"{message} ({detail})" if detail else message
 
 
 def _timeout_message(run: GradingRun, outcome: Outcome) -> str:
@@ -224,12 +246,12 @@ def _assess_and_repair(
             search = with_repair if needs_repair else with_own_edit
             runner = attempts.for_exercise(exercise.name)
             feedback = search(feedback, exercise, trace.runs, known_runs, learner_code, runner)
-        return with_own_names(feedback, exercise, learner_code) if hints else feedback
+        return with_solution_lines(feedback, exercise, learner_code) if hints else feedback
     except (CourseError, SandboxUnavailable):  # a fault of the author or the machine, not of the student
         raise
     except Exception:
         logging.getLogger(__name__).exception("assessing %s of %s", exercise.name, learner_code.file)
-        message = f"{STATUS_MESSAGES['crashed']} (읽을 수 없는 기록)"
+        message = _crash_message(UNREADABLE_TRACE)
         return feedback_without_trace(exercise, "crashed", message=message, file=learner_code.file)
 
 

@@ -52,7 +52,9 @@ def describe_first_difference(
     if first.kind == "failure":
         return _describe_failure(scenario, run, solution)
     if first.kind == "fact":
-        return _describe_fact(scenario, first.name, run.facts.get(first.name), solution.facts.get(first.name))
+        # A fact that only the learner's run has is one such as that data have changed (`ArgumentGuard`).
+        expected = solution.facts.get(first.name, "없음")
+        return _describe_fact(scenario, first.name, run.facts.get(first.name), expected)
     if first.name == "theta":
         return _describe_parameters(scenario, first, run, solution)
     return _describe_array(scenario, first, run, solution, type_instead_of_list)

@@ -7,14 +7,14 @@ here, beside `time_limit_message`. For one that is missing, they pass none; for 
 
 `report/words.py` reads messages. Unless the status is `passed` or `failed`, or a cause is named, `headline` makes the
 first sentence, up to the first full stop that a space follows, the card's headline, and the rest the text below it; an
-exception that ends the message is cut off. `next_step` advises on loops where the message of a timeout ends in
-`ENDLESS_LOOP`, and not on what a process ends where the message ends in `MACHINE_AT_FAULT`.
+exception that ends the message is cut off. `next_step` advises on loops where the message of a timeout has
+`ENDLESS_LOOP`, and on what ends a process where the message of a crash has `ENDS_THE_PROCESS`.
 """
 
 from dataclasses import replace
 
 from grader.course.feedback import Diagnosis, Feedback, FirstDifference, Status
-from grader.observe.wording import ENDLESS_LOOP, MACHINE_AT_FAULT, one_of
+from grader.observe.wording import ENDLESS_LOOP, ENDS_THE_PROCESS, one_of
 
 STATUS_MESSAGES: dict[Status, str] = {
     "passed": "통과했어요.",
@@ -22,7 +22,7 @@ STATUS_MESSAGES: dict[Status, str] = {
     "error": "코드에서 예외가 났어요.",
     "timeout": "제한 시간 안에 끝나지 않았어요.",
     "memory": "메모리를 너무 많이 썼어요. 텐서를 쌓아 두는 곳이 있는지 확인해 보세요.",
-    "crashed": "실행하던 프로세스가 강제로 끝났어요. 프로세스를 끝내는 코드가 있는지 확인해 보세요.",
+    "crashed": f"실행하던 프로세스가 강제로 끝났어요. {ENDS_THE_PROCESS}",
     "output": "출력이 너무 많아요. 반복문 안의 `print`를 지워 주세요.",
     "missing": "제출물에 이 함수가 없어요.",
     "unreadable": "파일을 읽을 수 없어요.",
@@ -33,8 +33,23 @@ Where nothing better is known, it is the whole message, or the text before an ex
 the default of `assess.py feedback_without_trace`, whose callers often know more and pass another message. They always
 do for `timeout` (one of those below) and `unreadable` (the files and their faults).
 """
-CUT_OFF_MESSAGE = f"실행이 끝나기 전에 밖에서 멈췄어요. {MACHINE_AT_FAULT}"
-"""Message for code whose run was cut off (`sandbox/no_answer.py CutOff`), again when it was tried once more."""
+CUT_OFF_MESSAGE = (
+    "실행이 끝나기 전에 밖에서 멈췄어요. 코드 때문이 아니라 컴퓨터의 메모리가 모자라서 그랬을 수 있어요. "
+    "다시 확인하거나 채점해 주세요."
+)
+"""Message for code that was being played when its submission was cut off again (`sandbox/no_answer.py CutOff`)."""
+TOO_MANY_THREADS_MESSAGE = (
+    "스레드가 너무 많아져서 멈췄어요. 반복할 때마다 스레드를 새로 만드는 곳이 있는지 확인해 보세요."
+)
+TOO_MANY_PROCESSES_MESSAGE = (
+    "프로세스가 너무 많아져서 멈췄어요. `os.fork()`를 되풀이하거나 `multiprocessing`으로 프로세스를 여럿 시작하는 곳이 "
+    "있는지 확인해 보세요."
+)
+UNREADABLE_MESSAGE = (
+    "채점기가 실행 결과를 읽지 못했어요. 열린 파일을 모두 닫거나, 직접 열지 않은 파일 번호에 쓰거나, 채점기의 기록을 "
+    "고치는 코드가 있는지 확인해 보세요."
+)
+"""Message for code after which what the child sent could not be read as an answer or a trace. The detail follows."""
 NOT_BEGUN_MESSAGE = "아직 시작하지 않았어요. 함수 안을 채운 다음 다시 확인해 보세요."
 """Message for a function whose body the learner has not begun to write."""
 

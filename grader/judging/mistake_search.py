@@ -6,13 +6,26 @@ best of them smaller. A scenario that no set explains is left unexplained, and w
 same. A mistake that the others hide in every scenario is not found: without it, the set explains as much.
 
 `explain.py` calls `find_mistakes` with the learner's runs and the names of the wrong scenarios, and decides which of
-the mistakes found to name. To add another way to find sets: `_Search._sets_that_explain_most`; to exclude sets that
-would be named wrongly: `_Search.find`.
+the mistakes found to name. Everything asks the `AgreementOracle` whether a set agrees, and shares its budget of plays:
+
+    _plan_rounds              which variants the searches may use, and in which order
+    for each round:           until sets explain everything
+        BeamSearch.search     grows candidates
+        SetChooser.choose     keeps the best of them, made smaller
+        _sets_in_copies       after the round of representatives
+    for the leftovers:        _single_variants, then _with_mistakes_added or _grown_to_explain_all
+    find                      drops sets in which a mistake only cancels another
+
+A variant is *likely* if, made alone, it changes no scenario in which the learner is right. A *representative* stands
+for all likely variants of its mistake that behave alike. To add another way to find sets:
+`_Search._sets_that_explain_most`; to exclude sets that would be named wrongly: `_Search.find`. All exercises are
+searched alike; only the driver's `cost` divides the budget, and `[cases]` in the TOML adds the sets in copies.
 
 Example (`test_the_plain_first_try_is_named_whole`): a first try at `accumulate` checks no arguments, does not divide
 the loss, and drops the leftover batches. In the scenario `refuses-empty`, {no-accum-check} agrees. In `sgd`, this set
 does not agree, but does with `no-division` added. In `edges`, `drops-leftover` or `leaks-leftover` has to be added; in
-`short` and `adamw`, only the sets with `drops-leftover` agree.
+`short`, only the sets with a variant of `drops-leftover` agree, and in `adamw`, only those with its variant
+`drops-leftover/1`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +45,10 @@ class FoundMistakes:
     """The sets of known mistakes that behave as the learner's program does, and what they explain."""
 
     combinations: tuple[Combination, ...] = ()
-    """Equally good sets, each in the order of the exercise's TOML; empty if no scenario could be explained."""
+    """Sets that explain the same scenarios, each in the order of the exercise's TOML: the smallest, then twins.
+
+    Empty if no scenario could be explained, or only by sets in which a mistake cancels another.
+    """
     explained: tuple[str, ...] = ()
     """Names of scenarios in which the learner's run differs from the solution's and agrees with the sets."""
     unexplained: tuple[str, ...] = ()
@@ -63,6 +79,8 @@ class _Round(NamedTuple):
     variants: list[MistakeVariant]
     may_leave_unexplained: bool
     """True if a set may leave some of the wrong scenarios unexplained."""
+    then_tries_copies: bool = False
+    """True if sets with mistakes in one of two copies of the code are tried after it."""
 
 
 class _Search:
@@ -74,13 +92,17 @@ class _Search:
         self._variants = [variant for variant in reference.variants if not variant.copy]
         self._scenarios = [scenario.name for scenario in reference.exercise.driver.scenarios]
         self._right = [name for name in self._scenarios if name not in wrong]
+        """Names of the scenarios in which the learner's run equals the solution's."""
         self.wrong = [name for name in wrong if name in runs]
+        """Names of the scenarios in which it differs."""
         self.without_run = [name for name in wrong if name not in runs]
+        """Names of the scenarios in which the learner's program has no run; they stay unexplained."""
         self.oracle = AgreementOracle(reference, runs, self.wrong)
         # A mistake that, made alone, changes a scenario in which the learner is right is unlikely: in combination it
         # mostly changes it, too.
         self._likely = [variant for variant in self._variants if self._is_likely(variant)]
         self._representatives = _one_for_each_behaviour(self._likely, reference, self._scenarios)
+        """One of the likely variants for each behaviour of a mistake, so that none is played twice."""
         self._representatives_with_copies = self._representatives
         if reference.exercise.cases is not None:
             likely_with_copies = [variant for variant in reference.variants if self._is_likely(variant)]
@@ -107,6 +129,9 @@ class _Search:
 
         Example: a learner returns twice the loss. Halving the loss before `backward` and doubling it in its assignment
         gives the same runs, since the two cancel in the update. Yet to name either would be false.
+
+        Mostly `_grown_to_explain_all` makes such sets, after rounds that found none: to a set, a round adds only
+        mistakes that act in a scenario which the set then explains.
         """
         found = self._sets_that_explain_most()
         kept = tuple(
@@ -123,7 +148,7 @@ class _Search:
         return changes_right_one and not any(acts_in(variant, scenario) for scenario in found.explained)
 
     def _sets_that_explain_most(self) -> ChosenSets:
-        """Return the sets that explain most, from several rounds of search (`_rounds`), each for more sets.
+        """Return the sets that explain most, from several rounds of search (`_plan_rounds`).
 
         After the round of representatives, sets with mistakes in one of two copies of the code are tried
         (`_sets_in_copies`). If scenarios stay unexplained after all rounds, single variants are tried
@@ -132,7 +157,7 @@ class _Search:
         """
         found = ChosenSets()
         best = Candidate(frozenset())
-        for search_round in self._rounds():
+        for search_round in self._plan_rounds():
             if self._explains_all(found):
                 break
             candidates = self._beam_search.search(
@@ -144,7 +169,7 @@ class _Search:
             self.oracle.hold_back_reserve()
             if len(chosen.explained) > len(found.explained):
                 found = chosen
-            if search_round.variants is self._representatives and not self._explains_all(found):
+            if search_round.then_tries_copies and not self._explains_all(found):
                 in_copies = self._sets_in_copies()
                 if in_copies is not None:
                     return in_copies
@@ -165,15 +190,16 @@ class _Search:
         """Return True if the sets explain every wrong scenario in which the learner's program has a run."""
         return len(found.explained) == len(self.wrong)
 
-    def _rounds(self) -> list[_Round]:
-        """Return the rounds of the search, in the order in which they are made.
+    def _plan_rounds(self) -> list[_Round]:
+        """Play single mistakes, and return the rounds of the search in the order in which they are to be made.
 
-        The third comes first if single mistakes give the learner's run somewhere
-        (`BeamSearch.variants_agreeing_alone`), all of them are unlikely, and one gives most of what went wrong: the
-        pairs of likely mistakes that the other rounds try would take most of the plays.
+        Each round has more variants than the one before, but the third comes first if the single mistakes that were
+        found to give the learner's run in a scenario (`BeamSearch.variants_agreeing_alone`: those of one behaviour in
+        one scenario) are all unlikely, and one gives most of what went wrong: the pairs of likely mistakes that the
+        other rounds try would take most of the plays.
         """
         rounds = [
-            _Round(self._representatives, may_leave_unexplained=False),
+            _Round(self._representatives, may_leave_unexplained=False, then_tries_copies=True),
             _Round(self._likely, may_leave_unexplained=True),
             _Round(self._variants, may_leave_unexplained=True),
         ]
@@ -189,9 +215,10 @@ class _Search:
         return count > len(self.wrong) / 2
 
     def _sets_in_copies(self) -> ChosenSets | None:
-        """Return sets of likely mistakes of which some are made in one of two copies of the code; None without any.
+        """Return sets of likely mistakes of which some are made in one of two copies of the code.
 
-        That a learner wrote the code twice is assumed only if this explains everything.
+        None unless some of them are, and the sets explain everything: only then it is assumed that the learner wrote
+        the code twice.
         """
         if self._representatives_with_copies == self._representatives:
             return None
@@ -232,17 +259,19 @@ class _Search:
         explained = list(found.explained)
         unexplained = [scenario for scenario in self.wrong if scenario not in found.explained]
         for scenario in unexplained:
-            agreeing = [one for one in sets if self.oracle.whole_set_agrees(one, scenario)]
-            extended = agreeing or self._with_one_more(sets, (scenario, *explained, *self._right), variants)
+            agreeing = [mistakes for mistakes in sets if self.oracle.whole_set_agrees(mistakes, scenario)]
+            extended = agreeing or self._with_common_addition(
+                sets, (scenario, *explained, *self._right), variants
+            )
             if extended:
                 sets = tuple(extended)
                 explained.append(scenario)
         return ChosenSets(sets, tuple(explained))
 
-    def _with_one_more(
+    def _with_common_addition(
         self, sets: Sequence[MistakeSet], scenarios: Sequence[str], variants: Sequence[MistakeVariant]
     ) -> list[MistakeSet]:
-        """Return those of the sets that, with one and the same variant added, agree in all the scenarios.
+        """Return the sets grown by one and the same variant, those of them that agree in all the scenarios.
 
         The first variant with which any of the sets agrees is taken. All that act in the first of the scenarios are
         tried before the other likely ones. If none helps, sets whose edits cannot be combined are tried again, with
@@ -252,26 +281,31 @@ class _Search:
         others = [variant for variant in variants if variant not in acting and self._is_likely(variant)]
         for in_other_forms in (False, True):
             for variant in (*acting, *others):
-                grown = [one | {variant} for one in sets if may_add(variant, one)]
+                grown = [mistakes | {variant} for mistakes in sets if may_add(variant, mistakes)]
                 if in_other_forms:
-                    grown = [form for one in grown for form in self._combinable_forms(one, variant)]
-                agreeing = [one for one in grown if self.oracle.whole_set_agrees_in_each(one, scenarios)]
+                    grown = [form for mistakes in grown for form in self._combinable_forms(mistakes, variant)]
+                agreeing = [
+                    mistakes
+                    for mistakes in grown
+                    if self.oracle.whole_set_agrees_in_each(mistakes, scenarios)
+                ]
                 if agreeing:
                     return agreeing
         return []
 
     def _combinable_forms(self, mistakes: MistakeSet, added: MistakeVariant) -> list[MistakeSet]:
-        """Return the set with another variant of one mistake, not of `added`, in each way whose edits can be combined.
+        """Return the set with another variant of one mistake, not of `added`, for each whose edits can be combined.
 
-        Empty if those of the set itself can be: then it needs no other form.
+        Variants in copies are not tried. Empty if the edits of the set itself can be combined: then it needs no other
+        form.
         """
         if self.oracle.can_be_combined(mistakes):
             return []
         exchanged = [
-            (mistakes - {one}) | {other}
-            for one in self.oracle.in_toml_order(mistakes - {added})
+            (mistakes - {variant}) | {other}
+            for variant in self.oracle.in_toml_order(mistakes - {added})
             for other in self._variants
-            if other.mistake.id == one.mistake.id and other != one
+            if other.mistake.id == variant.mistake.id and other != variant
         ]
         return [form for form in exchanged if self.oracle.can_be_combined(form)]
 
@@ -283,6 +317,9 @@ class _Search:
         """
         if not candidate.mistakes:
             return ChosenSets()
+        # Plays for the candidate and for three grown sets in every scenario; most of these fail in the first one, and
+        # take one play. Without a play left, the candidate would seem to spoil whatever is right.
+        self.oracle.ensure_plays_left(4 * len(self._scenarios))
         unexplained = [name for name in self.wrong if name not in candidate.explained]
         spoilt = [name for name in self._right if not self.oracle.whole_set_agrees(candidate.mistakes, name)]
         to_mend = (*unexplained, *spoilt)
@@ -296,8 +333,6 @@ class _Search:
         acting.sort(
             key=lambda variant: sum(self.oracle.acts_in(variant, name) for name in candidate.explained)
         )
-        # Plays for three of them in every scenario; most fail in the first scenario, and take one play.
-        self.oracle.ensure_plays_left(3 * len(self._scenarios))
         allowed = [variant for variant in acting if may_add(variant, candidate.mistakes)]
         for variant in allowed:
             grown = candidate.mistakes | {variant}

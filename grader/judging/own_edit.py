@@ -6,9 +6,11 @@ gives the learner's program the runs of the solution with the *other* mistakes: 
 
 1. Edits that take back what the known mistake does (`_undoing_edits`) are played first. A few plays are enough for most
    mistakes, so the edit is found on a busy machine, too.
-2. Only for the mistake named first: `repair/search.py` searches among all small edits, for as long as it may.
-3. Where nothing that was played mends a mistake, the solution's lines stand in for the edit, in the learner's names
-   (`own_names.py`).
+2. Only for a mistake that is alone: `repair/search.py` searches among all small edits, for as long as it may. Beside
+   other mistakes it would find edits that do no more than hide one behind the others, such as an update taken away.
+3. Of several mistakes' edits, only those are told that mend their mistakes when all are made at once, too
+   (`_Searches.mend_together`).
+4. Where nothing that was played mends a mistake, the solution's lines stand in for the edit (`own_names.py`).
 
 The card, the hints and the edit are to name one place. An edit that only inserts lines is also played at the place that
 the comparison of texts has found (`locate.py`), and told there if it mends the mistake there, too: `zero_grad()` may
@@ -19,28 +21,35 @@ are alike is only a sign.
 Example: the learner clips after `step()`. The edit found moves line 5, `opt.step()`, behind line 7.
 
 `notebook/check.py` and `grading/grade_submission.py` (for one's own file) call `with_own_edit` where `wants_own_edit`
-is true, and then `own_names.with_own_names`; `report/hint_ladder.py` words `NamedMistake.own_edit`. Kinds of edits are
-added in `repair/`; what is told of a kind's lines follows from its `Effect` (`_as_line_change`).
+is true, and then `own_names.with_solution_lines`; `report/hint_ladder.py` words `NamedMistake.own_edit`. Kinds of
+edits are added in `repair/`; `line_changes.py` reads an edit as lines.
 """
 
-import ast
 import logging
+import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice, takewhile
-from textwrap import dedent, indent
 
 from grader.course.course import Exercise
-from grader.course.feedback import MOST_MISTAKES, Effect, Feedback, NamedMistake, OwnEdit
+from grader.course.feedback import MOST_MISTAKES, Feedback, NamedMistake, OwnEdit
 from grader.judging.compare_runs import find_difference
 from grader.judging.edits import MistakeVariant, variant_source
 from grader.judging.explain import ExplainedMistake, Explanation, explain
 from grader.judging.judge import judge
 from grader.judging.learner_code import LearnerCode
+from grader.judging.line_changes import (
+    LineChange,
+    as_line_change,
+    indentation_of,
+    inserted_at,
+    line_below,
+    statement_at,
+    with_changes,
+)
 from grader.judging.own_names import headers_in_own_names, in_own_names
 from grader.judging.reference import Reference
-from grader.judging.repair.edit_drafts import KINDS
 from grader.judging.repair.search import Runner, search_repair
 from grader.judging.repair.small_edits import Focus, SmallEdit, small_edits
 from grader.judging.repair.top_level_names import import_statements
@@ -57,7 +66,7 @@ _MAX_SECONDS = 2.0
 _MAX_SECONDS_UNDOING = 1.0
 """Wall-clock limit of the plays of edits that take one mistake back."""
 _MAX_SECONDS_AT_THE_CARD = 1.0
-"""Wall-clock limit of the plays of the edit at the card's place."""
+"""Wall-clock limit of the plays of one edited program: at the card's place, or with several edits made."""
 _MAX_UNDOING_EDITS = 4
 """Maximum number of edits that are played to take one mistake back."""
 _MAX_EDITS_COMPARED = 300
@@ -66,6 +75,8 @@ _MIN_LIKENESS = 0.5
 """Minimum likeness (`word_changes.likeness_of`) of an edit to what would take the mistake back."""
 _MAX_LINE_CHARACTERS = 400
 """Maximum number of characters shown of the edited line; `assess.py` shows as many of other lines."""
+_JUMP = re.compile(r"(continue|break|pass|return|raise)\b")
+"""Begins a statement behind which nothing in its block runs, or that does nothing."""
 _MAX_LINES = 6
 """Maximum number of old lines, and of new lines, of an edit that is told; more would give the answer away."""
 
@@ -101,15 +112,22 @@ def with_own_edit(
     """
     try:
         explained = _explained(exercise, runs, reference)
+        searches = _Searches(exercise, runs, reference, runner, explained)
         named = list(feedback.diagnosis.mistakes)
+        lines = learner_code.text.split("\n")
+        changes: dict[int, LineChange] = {}
         for number, (one, mistake) in enumerate(zip(named[:MOST_MISTAKES], explained.mistakes, strict=False)):
-            others = tuple(variant for variant in explained.combination if variant != mistake.variant)
-            source_of_others = reference.source_with_mistakes(others) if others else None
-            if others and source_of_others is None:
-                continue  # they cannot be put into one program
-            search = _Search(exercise, runs, reference, runner, source_of_others)
-            edit = _own_edit(search, one, mistake, learner_code, is_first=number == 0)
-            if edit is not None:
+            search = searches.leaving_others_than([mistake])
+            if search is None:
+                continue
+
+            def fits(change: LineChange, number: int = number) -> bool:
+                return not changes or searches.mend_together({**changes, number: change}, lines)
+
+            change = _own_change(search, one, mistake, learner_code, fits)
+            edit = None if change is None else _as_own_edit(lines, change, learner_code)
+            if change is not None and edit is not None:
+                changes[number] = change
                 named[number] = _with_line_of_edit(replace(one, own_edit=edit), exercise)
         return _with_mistakes(feedback, named)
     except Exception:  # the check itself is done: only a hint is missing
@@ -123,33 +141,33 @@ def _explained(exercise: Exercise, runs: Mapping[str, Run], reference: Reference
     return explain(trace, judge(exercise, trace, reference.solution_run), reference)  # from its memory
 
 
-def _own_edit(
+def _own_change(
     search: "_Search",
     named: NamedMistake,
     mistake: ExplainedMistake,
     learner_code: LearnerCode,
-    *,
-    is_first: bool,
-) -> OwnEdit | None:
-    """Return the edit that mends a mistake, as it is told; None if none is found or it cannot be told.
+    fits: Callable[[LineChange], bool],
+) -> LineChange | None:
+    """Return the change of the learner's lines that mends a mistake; None if none is found or it cannot be told.
 
     Args:
         search: the search for it.
         named: the mistake as the card names it.
         mistake: the same mistake, with the variant that was found.
         learner_code: the learner's code.
-        is_first: search among all small edits, too.
+        fits: tells whether the change also mends its mistake together with the changes for the mistakes before it.
     """
     source, line = learner_code.text, _line_in_program(named, learner_code)
     lines = source.split("\n")
-    edit = search.undo(source, mistake, line) or (search.find(source) if is_first else None)
-    change = None if edit is None else _as_line_change(lines, edit)
-    if change is None and edit is None:
-        headers = headers_in_own_names(search.exercise, source)
-        change = search.right_line(lines, line, in_own_names(named.right_lines, headers))
-    if change is None:
-        return None
-    return _as_own_edit(lines, search.at_the_card(lines, change, named, line), learner_code)
+    for edit in search.edits(source, mistake, line):
+        change = as_line_change(lines, edit)
+        if change is not None:
+            for way in (search.at_the_card(lines, change, named, line), change):
+                if fits(way):
+                    return way
+    headers = headers_in_own_names(search.exercise, source)
+    change = search.right_line(lines, line, in_own_names(named.right_lines, headers))
+    return change if change is not None and fits(change) else None
 
 
 def _with_mistakes(feedback: Feedback, named: Sequence[NamedMistake]) -> Feedback:
@@ -210,6 +228,44 @@ def _line_in_program(named: NamedMistake, learner_code: LearnerCode) -> int | No
     return next((n for n, place in places if (place.line, place.cell) == (named.line, named.cell)), None)
 
 
+class _Searches:
+    """Makes the search for an edit of each of the learner's mistakes."""
+
+    def __init__(
+        self,
+        exercise: Exercise,
+        runs: Mapping[str, Run],
+        reference: Reference,
+        runner: Runner,
+        explained: Explanation,
+    ) -> None:
+        self._exercise, self._runs, self._reference, self._runner = exercise, runs, reference, runner
+        self._explained = explained
+
+    def leaving_others_than(self, mended: Sequence[ExplainedMistake]) -> "_Search | None":
+        """Return the search for an edit that mends these mistakes; None if no program has just the others."""
+        variants = [mistake.variant for mistake in mended]
+        others = tuple(variant for variant in self._explained.combination if variant not in variants)
+        source_of_others = self._reference.source_with_mistakes(others) if others else None
+        if others and source_of_others is None:
+            return None  # they cannot be put into one program
+        return _Search(self._exercise, self._runs, self._reference, self._runner, source_of_others)
+
+    def mend_together(self, changes: Mapping[int, LineChange], lines: Sequence[str]) -> bool:
+        """Return True if the changes, made at once, mend their mistakes and nothing else.
+
+        A learner makes all the edits that the hints tell. Each mends its mistake alone, but two may change one line, or
+        the line that the other names; and beside another mistake's edit, one may no longer be right.
+
+        Args:
+            changes: the change that mends a mistake alone, by the mistake's number.
+            lines: the lines of the learner's program.
+        """
+        after = with_changes(lines, list(changes.values()))
+        search = self.leaving_others_than([self._explained.mistakes[number] for number in changes])
+        return after is not None and search is not None and search.mends("\n".join(after))
+
+
 class _Search:
     """The search for an edit that makes the program's runs those of its other mistakes."""
 
@@ -226,8 +282,17 @@ class _Search:
         self._runs, self._reference, self._runner = runs, reference, runner
         self._source_of_others = source_of_others
 
-    def undo(self, source: str, mistake: ExplainedMistake, line: int | None) -> SmallEdit | None:
-        """Return an edit of `source`, the learner's program, that takes the mistake back; None if none is found.
+    @property
+    def mends_everything(self) -> bool:
+        """True if no mistake is left when the edit is made."""
+        return self._source_of_others is None
+
+    def mends(self, program: str) -> bool:
+        """Return True if the program's runs are those of the learner's other mistakes, within a time limit."""
+        return self._mends(program, _RunnerWithDeadline(self._runner, _MAX_SECONDS_AT_THE_CARD))
+
+    def edits(self, source: str, mistake: ExplainedMistake, line: int | None) -> Iterator[SmallEdit]:
+        """Yield edits of `source`, the learner's program, that mend the mistake: first those that take it back.
 
         Args:
             source: the learner's program.
@@ -235,8 +300,16 @@ class _Search:
             line: the line of `source` that the card names.
         """
         runner = _RunnerWithDeadline(self._runner, _MAX_SECONDS_UNDOING)
-        edits = islice(self._undoing_edits(source, mistake, line), _MAX_UNDOING_EDITS)
-        return next((edit for edit in edits if self._mends(edit.program, runner)), None)
+        likely = (
+            edit
+            for edit in self._undoing_edits(source, mistake, line)
+            if self._keeps_enough(edit.old, edit.new)
+        )
+        for edit in islice(likely, _MAX_UNDOING_EDITS):
+            if self._mends(edit.program, runner):
+                yield edit
+        if self.mends_everything and (found := self._find(source)) is not None:
+            yield found
 
     def _undoing_edits(self, source: str, mistake: ExplainedMistake, line: int | None) -> Iterator[SmallEdit]:
         """Yield the small edits that are like the mistake's own edit taken back, the most alike first."""
@@ -257,7 +330,7 @@ class _Search:
             if likeness[number] >= _MIN_LIKENESS and not edits[number].imports:
                 yield edits[number]
 
-    def find(self, source: str) -> SmallEdit | None:
+    def _find(self, source: str) -> SmallEdit | None:
         """Return an edit of `source`, the learner's program, that alone does it; None if none is found."""
         runner = _RunnerWithDeadline(self._runner, _MAX_SECONDS)
         found = search_repair(self.exercise, source, self._runs, self._aim, runner, budget=_MAX_PLAYS)
@@ -267,7 +340,7 @@ class _Search:
 
     def right_line(
         self, before: Sequence[str], line: int | None, own_lines: Sequence[str]
-    ) -> "_LineChange | None":
+    ) -> LineChange | None:
         """Return a change that puts the solution's one line in place of the card's, if that mends the mistake.
 
         Args:
@@ -275,22 +348,23 @@ class _Search:
             line: the line that the card names.
             own_lines: the solution's lines in the learner's names.
         """
-        statement = None if line is None else _statement_at(before, line)
+        statement = None if line is None else statement_at(before, line)
         if line is None or statement is None or len(own_lines) != 1:
             return None
         is_block = own_lines[0].endswith(":")
         if is_block != is_compound(statement) or (is_block and not before[line - 1].rstrip().endswith(":")):
             return None
         end = line if is_block else last_line(statement)
-        new = [_indentation(before[line - 1]) + own_lines[0].strip()]
-        runner = _RunnerWithDeadline(self._runner, _MAX_SECONDS_AT_THE_CARD)
-        if not self._mends("\n".join([*before[: line - 1], *new, *before[end:]]), runner):
+        if not self._keeps_enough(before[line - 1 : end], own_lines):
             return None
-        return _LineChange("rewrites", line - 1, end, line - 1, before[line - 1 : end], new)
+        new = [indentation_of(before[line - 1]) + own_lines[0].strip()]
+        if not self.mends("\n".join([*before[: line - 1], *new, *before[end:]])):
+            return None
+        return LineChange("rewrites", line - 1, end, line - 1, before[line - 1 : end], new)
 
     def at_the_card(
-        self, before: Sequence[str], change: "_LineChange", named: NamedMistake, line: int | None
-    ) -> "_LineChange":
+        self, before: Sequence[str], change: LineChange, named: NamedMistake, line: int | None
+    ) -> LineChange:
         """Return a change that inserts lines, at the place that the card names if it mends the mistake there, too.
 
         Args:
@@ -301,12 +375,28 @@ class _Search:
         """
         if change.effect != "inserts" or line is None:
             return change
-        moved = _inserted_at(before, change, named, line)
-        if moved is None or moved == change:
+        moved = inserted_at(before, change, named, line)
+        if moved is None or moved == change or (moved.old and not self._keeps_enough(moved.old, moved.new)):
             return change
         program = "\n".join([*before[: moved.start], *moved.new, *before[moved.end :]])
-        runner = _RunnerWithDeadline(self._runner, _MAX_SECONDS_AT_THE_CARD)
-        return moved if self._mends(program, runner) else change
+        return moved if self.mends(program) else change
+
+    def _keeps_enough(self, old: Sequence[str], new: Sequence[str]) -> bool:
+        """Return False for an edit that may only seem to mend its mistake, because the others hide what it takes away.
+
+        It adds a jump, as a bare `continue`, behind which nothing runs, or its new lines have hardly a word of the old.
+        """
+        if self.mends_everything:
+            return True
+        if not new:
+            return True
+        is_in_first_block = indentation_of(new[-1]) == indentation_of(new[0])
+        jumped_before = bool(old) and _JUMP.match(old[-1].strip())
+        if is_in_first_block and _JUMP.match(new[-1].strip()) and not jumped_before:
+            return False
+        lost, gained = words_changed(old, new)
+        kept = words_changed((), new)[1].total() - gained.total()
+        return not old or 2 * kept >= min(lost.total(), gained.total())
 
     def _mends(self, program: str, runner: Runner) -> bool:
         """Return True if the program's runs are those of the learner's other mistakes, in every scenario."""
@@ -321,7 +411,7 @@ class _Search:
 
     def _aim(self, scenario: str) -> Run:
         """Return the run that the mended program should have."""
-        if self._source_of_others is None:  # there are no others
+        if self._source_of_others is None:
             return self._reference.solution_run(scenario)
         return self._reference.complete_run(self._source_of_others, scenario)
 
@@ -338,105 +428,7 @@ class _RunnerWithDeadline:
         return self._runner.run(text, scenario)
 
 
-@dataclass(frozen=True)
-class _LineChange:
-    """An edit as the lines that a hint tells of it. Lines of the program are counted from 0."""
-
-    effect: Effect
-    start: int
-    """First line that is deleted, moved, guarded or rewritten."""
-    end: int
-    """The line after the last such line; `start` where lines are only inserted."""
-    behind: int
-    """Number of lines above the place where what is inserted or moved belongs; `start` for other effects."""
-    old: Sequence[str]
-    """The lines before the edit, as in `OwnEdit`."""
-    new: Sequence[str]
-    """The lines after it, as in `OwnEdit`."""
-
-
-def _as_line_change(before: Sequence[str], edit: SmallEdit) -> _LineChange | None:
-    """Return the lines that an edit changes; None if it is a move that `_as_line_move` cannot read.
-
-    None also if the edit needs imports: a hint tells of one place only.
-
-    The change's `effect` says what happens to the lines that are shown; it may differ from that of the edit's kind.
-
-    Args:
-        before: all lines of the program before the edit.
-        edit: the edit.
-    """
-    if edit.imports:
-        return None
-    after = edit.program.split("\n")
-    start = _count_equal_first_lines(before, after)
-    end = len(before) - _count_equal_first_lines(before[start:][::-1], after[start:][::-1])
-    old, new = before[start:end], after[start : end + len(after) - len(before)]
-    effect: Effect = KINDS[edit.kind].effect
-    if effect == "moves":
-        return _as_line_move(before, edit, start, end)
-    if effect == "guards":
-        new = new[:1]  # the lines below it are the learner's, indented
-    elif effect == "rewrites" and edit.old and not edit.new:
-        effect, old = "unwraps", list(edit.old)  # an `if` or a `while` goes, its lines stay
-    elif effect == "deletes" and new:
-        # `pass` stands for the only statement of a block; or a `for`, `with` or `try` goes, and its lines stay.
-        effect = "rewrites"
-    return _LineChange(effect, start, end, start, old, new)
-
-
-def _as_line_move(before: Sequence[str], edit: SmallEdit, start: int, end: int) -> _LineChange | None:
-    """Return the change of an edit that moves lines from one end of `before[start:end]` to the other.
-
-    None if the moved lines stand at neither end.
-    """
-    count = len(edit.old)
-    if tuple(before[start : start + count]) == edit.old:
-        first, behind = start, end  # they go down
-    elif tuple(before[end - count : end]) == edit.old:
-        first, behind = end - count, start  # they go up
-    else:
-        return None
-    # If their new place is beside the old one, they only go into a block, or out of one.
-    effect: Effect = "rewrites" if first <= behind <= first + count else "moves"
-    return _LineChange(effect, first, first + count, behind, edit.old, edit.new)
-
-
-def _inserted_at(
-    before: Sequence[str], change: _LineChange, named: NamedMistake, line: int
-) -> _LineChange | None:
-    """Return the change with its lines at the mistake's line; None if they cannot stand there.
-
-    They come above the line or below its statement, where the card says that something is missing; otherwise they
-    take the place of the statement.
-    """
-    statement = _statement_at(before, line)
-    if statement is None or (is_compound(statement) and not named.before):
-        return None
-    end = last_line(statement)
-    new = indent(dedent("\n".join(change.new)), _indentation(before[line - 1])).split("\n")
-    if named.before or named.after:
-        start = line - 1 if named.before else end
-        return _LineChange("inserts", start, start, start, (), new)
-    return _LineChange("rewrites", line - 1, end, line - 1, before[line - 1 : end], new)
-
-
-def _indentation(line: str) -> str:
-    """Return the white space at the beginning of a line."""
-    return line[: len(line) - len(line.lstrip())]
-
-
-def _statement_at(before: Sequence[str], line: int) -> ast.stmt | None:
-    """Return the statement that begins in this line, alone; None if there is none."""
-    try:
-        tree = ast.parse("\n".join(before))
-    except SyntaxError:
-        return None
-    here = [node for node in ast.walk(tree) if isinstance(node, ast.stmt) and node.lineno == line]
-    return here[0] if len(here) == 1 else None
-
-
-def _as_own_edit(before: Sequence[str], change: _LineChange, learner_code: LearnerCode) -> OwnEdit | None:
+def _as_own_edit(before: Sequence[str], change: LineChange, learner_code: LearnerCode) -> OwnEdit | None:
     """Return the change with the line numbers of the learner's file.
 
     None if it has no line or too many (`_MAX_LINES`), if only empty lines stand above it (as above a first import), or
@@ -453,7 +445,7 @@ def _as_own_edit(before: Sequence[str], change: _LineChange, learner_code: Learn
     line_count = max(len(change.old), len(change.new))
     if not behind or not 0 < line_count <= _MAX_LINES:
         return None
-    above = learner_code.place_of(behind)
+    above, below = learner_code.place_of(behind), learner_code.place_of(change.behind + 1)
     first, last = (
         learner_code.place_of(change.start + 1),
         learner_code.place_of(max(change.end, change.start + 1)),
@@ -468,20 +460,7 @@ def _as_own_edit(before: Sequence[str], change: _LineChange, learner_code: Learn
         old=tuple(change.old),
         new=tuple(change.new),
         line_behind=before[behind - 1],
-        line_below=_line_below(before, change),
+        line_below=line_below(before, change),
+        below=None if below is None else below.line,
         cell=first.cell,
-    )
-
-
-def _line_below(before: Sequence[str], change: _LineChange) -> str:
-    """Return the line above which a change inserts lines, if they stand in one block; otherwise an empty text."""
-    below = "".join(before[change.start : change.start + 1])
-    is_one_block = change.effect == "inserts" and _indentation(below) == _indentation(change.new[0])
-    return below if is_one_block else ""
-
-
-def _count_equal_first_lines(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return the number of lines with which both texts begin alike."""
-    return next(
-        (n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
     )

@@ -1,10 +1,11 @@
-"""Put the solution's lines for a mistake into the learner's names, where no edit of the learner's code was found.
+"""Put the solution's lines for a mistake into the learner's names, and tell which of them the learner has already.
 
 Example: the solution has `return loss.item()`, the learner calls the loss `error`. The line is `return error.item()`.
 
-`notebook/check.py` and `grading/grade_submission.py` call `with_own_names` where hints can be asked for, and
-`report/hint_ladder.py` tells `NamedMistake.own_lines`. `own_edit.py` plays such a line in place of the learner's.
-Tests: `tests/judging/test_own_edit.py`.
+`own_edit.py` plays such a line in place of the learner's. Where no edit of the learner's code was found, hints show the
+solution's lines as they are, in its own names: what was not played is not told as an edit. `notebook/check.py` and
+`grading/grade_submission.py` call `with_solution_lines` where hints can be asked for, and `report/hint_ladder.py` tells
+`NamedMistake.solution_lines`. Tests: `tests/judging/test_own_edit.py`.
 """
 
 import ast
@@ -20,23 +21,30 @@ from grader.judging.right_lines import GAP
 from grader.judging.solution import exercise_source
 
 _MAX_OWN_LINES = 3
-"""Maximum number of the solution's lines that stand in for an edit."""
+"""Maximum number of the solution's lines that are translated."""
 
 
-def with_own_names(feedback: Feedback, exercise: Exercise, learner_code: LearnerCode) -> Feedback:
-    """Return the feedback with the solution's lines in the learner's names, for mistakes without an edit of their own.
+def with_solution_lines(feedback: Feedback, exercise: Exercise, learner_code: LearnerCode) -> Feedback:
+    """Return the feedback with the solution's lines to show for mistakes without an edit of their own.
 
-    They are left out where there are more than `_MAX_OWN_LINES`, or apart, or where the learner lacks a name.
+    They are left out where the learner's code has all of them, in the learner's names: then its fault lies elsewhere.
     """
     named = feedback.diagnosis.mistakes
     if not feedback.begun or all(one.own_edit is not None or not one.right_lines for one in named):
         return feedback
     headers = headers_in_own_names(exercise, learner_code.text)
-    told = (
-        replace(one, own_lines=() if one.own_edit else in_own_names(one.right_lines, headers))
-        for one in named
-    )
+    own = {_without_spaces(line) for line in learner_code.text.split("\n")}
+    told = []
+    for one in named:
+        translated = in_own_names(one.right_lines, headers)
+        has_all = bool(translated) and own >= {_without_spaces(line) for line in translated}
+        is_told = one.own_edit is None and not has_all
+        told.append(replace(one, solution_lines=one.right_lines if is_told else ()))
     return replace(feedback, diagnosis=replace(feedback.diagnosis, mistakes=tuple(told)))
+
+
+def _without_spaces(line: str) -> str:
+    return "".join(line.split())
 
 
 def headers_in_own_names(exercise: Exercise, source: str) -> Mapping[str, str]:

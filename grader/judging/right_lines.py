@@ -28,6 +28,8 @@ from grader.submission.syntax import DEFINITIONS, definitions, first_line, last_
 
 _MAX_LINES = 4
 """Maximum number of lines that are shown, `GAP` not counted; a short exercise's whole answer has hardly more."""
+_JUMPS = ("continue", "break", "pass", "return")
+"""Lines that say nothing without the condition above them."""
 GAP = "..."
 """Stands between two lines that are not neighbours in the bare solution."""
 
@@ -44,14 +46,19 @@ class _BareDefinition:
     header_size: int
     """Number of lines before the body: decorators, and the `def` or `class` with all its parameters."""
 
+    def header_of(self, index: int) -> int:
+        """Return the index of the line that opens the block with this line."""
+        indentations = [len(line) - len(line.lstrip()) for line in self.lines]
+        return next((i for i in reversed(range(index)) if indentations[i] < indentations[index]), index)
+
 
 def right_lines(exercise: Exercise, mistake: ExplainedMistake) -> tuple[str, ...]:
     """Return the solution's lines where the mistake's program differs.
 
     If each of them also occurs somewhere in that program (it was moved, or one of several equal lines is gone), their
     neighbours come with them, because the lines alone would not show where they belong. Of a statement of several
-    lines, all come, but of a block only its header. Docstrings, comments and empty lines are left out, and `...` stands
-    between lines that are not neighbours in what remains.
+    lines, all come, but of a block only its header; with a bare `continue` comes the header of its block. Docstrings,
+    comments and empty lines are left out, and `...` stands between lines that are not neighbours in what remains.
 
     Empty if the mistake only adds lines or changes no code, if there would be more than `_MAX_LINES`, or if feedback
     shows other mistakes that behave alike beside it (`shown_alternatives`).
@@ -65,6 +72,8 @@ def right_lines(exercise: Exercise, mistake: ExplainedMistake) -> tuple[str, ...
         beside = {index + step for index in shown for step in (-1, 1)}
         # The header tells nothing about where a line belongs.
         shown = shown | {index for index in beside if right.header_size <= index < len(right.lines)}
+    # A jump alone tells nothing: the line with its condition comes with it.
+    shown = shown | {right.header_of(index) for index in shown if right.lines[index].strip() in _JUMPS}
     shown = frozenset(part for index in shown for part in right.statements[index])
     return tuple(_with_gaps(right, sorted(shown))) if len(shown) <= _MAX_LINES else ()
 

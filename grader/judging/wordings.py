@@ -1,50 +1,81 @@
 """Find the wording of a mistake that fits the learner's code.
 
-Two ways to make a known mistake may behave alike, so that no run tells which was made: who never goes back to w, and
-who goes back to a `p.data` that was never copied. A `Wording` in the exercise's TOML says by which code the second is
-recognised, and has texts that are true of it. Only the text is read, and only for mistakes that explain the program.
+Two ways to make a known mistake may behave alike, so that no run tells which was made. In SAM: a learner who never
+restores the weights, and one who restores them from `p.data`, an alias. A `Wording` of the mistake, in the exercise's
+TOML or in `solutions/shared_mistakes.toml`, says by which code the second is recognised, and has texts that are true
+of it. The first wording that fits is taken; those of the exercise come before the shared ones. Only the text is read,
+and only for mistakes that explain the program.
 
-`assess.py` puts the wording's texts into the feedback and points at the statement; `twins_by_text.py` rules out twins
-of a mistake whose wording fits. Tests: `tests/judging/test_wordings.py`.
+`assess.py` puts the wording's texts into the feedback and points at the statement, unless `unmade_call` finds a better
+one. `twins_by_text.py` rules out twins of a mistake whose wording fits. (`observe/wording.py` has nothing to do with
+these: it builds Korean words.) Tests: `tests/judging/test_wordings.py`.
 """
 
 import ast
+import copy
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from grader.course.course import Exercise, Mistake, Wording
 from grader.judging.learner_code import LearnerCode
+from grader.judging.repair.top_level_names import helper_names
 from grader.judging.repair.translated_solution import header_text
-from grader.submission.syntax import definition_of
+from grader.submission.syntax import definition_of, is_constant
+
+_ONE_WORD = re.compile(r"[\w:.-]*")
+"""Matches a string that is data, such as `cuda:0`; any other may be prose, or code that does not run."""
 
 
 class FittingWording(NamedTuple):
-    """A wording, and the line of the program, from 1, whose statement it recognises."""
+    """The wording that fits, and the first line (from 1) of the statement that matched its `code`."""
 
     wording: Wording
     line: int
 
 
 def fitting_wording(exercise: Exercise, mistake: Mistake, learner_code: LearnerCode) -> FittingWording | None:
-    """Return the mistake's first wording that fits the learner's definition; None if none does."""
+    """Return the mistake's first wording that fits the learner's definition and its helpers; None if none does."""
     if not mistake.wordings:
         return None
     definition = definition_of(learner_code.text, exercise.name)
     if definition is None:
         return None
-    statements = list(_statements(definition))
+    helpers = (definition_of(learner_code.text, name) for name in helper_names(learner_code.text, definition))
+    statements = [
+        statement for node in (definition, *helpers) if node is not None for statement in _statements(node)
+    ]
     for wording in mistake.wordings:
-        if wording.beside and not any(re.search(wording.beside, text) for _, text in statements):
-            continue
-        for line, text in statements:
-            if re.search(wording.code, text):
-                return FittingWording(wording, line)
+        for statement in statements:
+            others = (other for other in statements if other is not statement)
+            if re.search(wording.code, statement.text) and (
+                not wording.beside or any(re.search(wording.beside, other.text) for other in others)
+            ):
+                return FittingWording(wording, statement.line)
     return None
 
 
-def _statements(definition: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield line and text of each statement of a definition, in the order of the text; of a block, its first line."""
-    nodes = [node for node in ast.walk(definition) if isinstance(node, ast.stmt)]
+class _Statement(NamedTuple):
+    """The first line of a statement, from 1, and what is matched of it."""
+
+    line: int
+    text: str
+
+
+def _statements(definition: ast.AST) -> Iterator[_Statement]:
+    """Yield the statements of a definition, in the order of the text: of a compound one, its header.
+
+    Docstrings and the text of other strings are left out, and so are the lines `else`, `except` and `case`, which are
+    no statements of their own.
+    """
+    tree = copy.deepcopy(definition)
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and not _ONE_WORD.fullmatch(node.value)
+        ):
+            node.value = ""
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.stmt) and not is_constant(node)]
     for node in sorted(nodes, key=lambda node: node.lineno):
-        yield node.lineno, header_text(node)
+        yield _Statement(node.lineno, header_text(node))

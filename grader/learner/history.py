@@ -4,8 +4,8 @@ It covers exercises, predictions, mistakes, days and minutes. A reset puts an ex
 `checks`, `hints_seen` and `last_mistakes` count since the reset. Everything else counts from the beginning, so what was
 learned stays.
 
-A mistake is overcome (`mastered`) by a pass, unless the answer was shown before it was mended; then by finding it in
-the clinic, by a right drill, or by a pass after a reset.
+A mistake is overcome (`mastered`) by a pass, unless the answer or the lines to write were shown before it was mended;
+then by finding it in the clinic, by a right drill, or by a pass after a reset.
 """
 
 from collections.abc import Iterable, Iterator
@@ -100,7 +100,10 @@ class MistakeHistory:
     once_mastered: bool = False
     """True if `mastered` has ever been true; rewards for it stay when the mistake comes back."""
     answer_shown: bool = False
-    """True if the answer was shown before it was mended; then the pass does not overcome it."""
+    """True if the answer, or the lines to write, were shown before it was mended; then the pass does not overcome it.
+
+    Hints of earlier versions do not tell that they were about the lines.
+    """
     after_a_pass: bool = False
     """True if it was first made after the exercise had passed; then mastering it earns nothing."""
 
@@ -175,6 +178,8 @@ def history_after_each(events: Iterable[LearnerEvent]) -> Iterator[History]:
                 entry.passed, entry.checks, entry.last_mistakes = False, 0, ()
                 entry.hints_seen, entry.road, entry.hints_taken, entry.last_check = {}, (), 0, None
                 entry.answer_seen = False
+                for mistake in _of_exercise(found, event.what):
+                    mistake.answer_shown = False
             case "prediction":
                 found.letters[event.what] = str(event.detail.get("letter"))
             case "verdict":
@@ -186,8 +191,12 @@ def history_after_each(events: Iterable[LearnerEvent]) -> Iterator[History]:
                 _add_clinic(found, event)
             case "drill":
                 found.exercises.setdefault(event.what, ExerciseHistory()).drilled = event.at
-                _overcome(mistake for mistake in found.mistakes.values() if mistake.exercise == event.what)
+                _overcome(_of_exercise(found, event.what))
         yield found
+
+
+def _of_exercise(found: History, name: str) -> list[MistakeHistory]:
+    return [mistake for mistake in found.mistakes.values() if mistake.exercise == name]
 
 
 def _overcome(mistakes: Iterable[MistakeHistory]) -> None:
@@ -201,11 +210,15 @@ def _add_hint(found: History, entry: ExerciseHistory, event: LearnerEvent) -> No
     mistake = mistake if isinstance(mistake, str) else ""
     if isinstance(number, int) and (not mistake or mistake in dict(entry.road)):
         entry.hints_seen[mistake, number] = None  # one that is there already keeps its place
+    made = found.mistakes.get((event.what, mistake))
+    if made is not None and event.detail.get("lines") is True and not entry.passed:
+        made.answer_shown = True
     if event.detail.get("answer") is True and not entry.passed:
         entry.answer_seen = True
         entry.with_answer = entry.with_answer or not entry.ever_passed
-        for made in filter(None, (found.mistakes.get((event.what, id_)) for id_ in entry.last_mistakes)):
-            made.answer_shown = True
+        for id_ in entry.last_mistakes:
+            if (event.what, id_) in found.mistakes:
+                found.mistakes[event.what, id_].answer_shown = True
 
 
 def _add_clinic(found: History, event: LearnerEvent) -> None:
@@ -237,8 +250,7 @@ def _add_check(found: History, event: LearnerEvent, begun: dict[str, float]) -> 
         order = event.detail.get("order")
         if isinstance(order, str) and order:
             entry.orders.add(order)
-        mine = [mistake for mistake in found.mistakes.values() if mistake.exercise == name]
-        _overcome(mistake for mistake in mine if not (entry.answer_seen and mistake.answer_shown))
+        _overcome(mistake for mistake in _of_exercise(found, name) if not mistake.answer_shown)
     made = event.detail.get("mistakes")
     entry.last_mistakes = tuple(map(str, made)) if isinstance(made, list) and not passed else ()
     entry.road = () if passed else _road(event.detail.get("road"))
@@ -250,7 +262,9 @@ def _add_check(found: History, event: LearnerEvent, begun: dict[str, float]) -> 
         new = MistakeHistory(name, id_, after_a_pass=entry.ever_passed)
         mistake = found.mistakes.setdefault((name, id_), new)
         mistake.times += 1
-        mistake.mastered, mistake.answer_shown = False, entry.answer_seen
+        mistake.mastered = False
+        # Told before the pass and made again: it is still told. After a pass, only the answer is.
+        mistake.answer_shown = entry.answer_seen or (mistake.answer_shown and not entry.passed)
 
 
 def is_certain(mistake: str) -> bool:

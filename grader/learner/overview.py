@@ -49,6 +49,8 @@ class MistakeRow:
     exercise: str
     """Title of the exercise."""
     mastered: bool
+    told: bool
+    """True if its exercise has passed, and that did not overcome it: what to write was shown."""
     times: int
 
 
@@ -139,7 +141,8 @@ def _mistake_rows(course: Course, learner: Progress) -> Iterator[MistakeRow]:
             continue
         title = next((m.title for m in exercise.mistakes if m.id == made.id), None)
         if title is not None:
-            yield MistakeRow(title, exercise.title, made.mastered, made.times)
+            told = made.answer_shown and not made.mastered and learner.history.exercise(made.exercise).passed
+            yield MistakeRow(title, exercise.title, made.mastered, told, made.times)
 
 
 def _achievement_rows(learner: Progress, reached: Standing) -> Iterator[AchievementRow]:

@@ -95,7 +95,9 @@ class Progress:
             detail["text"] = text
         self.record([happened("check", exercise, **detail)])
 
-    def record_hint(self, exercise: str, number: int, mistake: str = "", *, answer: bool = False) -> None:
+    def record_hint(
+        self, exercise: str, number: int, mistake: str = "", *, answer: bool = False, lines: bool = False
+    ) -> None:
         """Record that a hint was shown.
 
         Args:
@@ -103,8 +105,10 @@ class Progress:
             number: number of the hint, from 1, among those of the exercise or about the mistake.
             mistake: id of the mistake that it is about; empty for a hint of the exercise.
             answer: True if it is the whole answer.
+            lines: True if it tells what to write to mend the mistake.
         """
-        more = ({"mistake": mistake} if mistake else {}) | ({"answer": True} if answer else {})
+        more: dict[str, object] = {"mistake": mistake} if mistake else {}
+        more |= {name: True for name, is_so in (("answer", answer), ("lines", lines)) if is_so}
         self.record([happened("hint", exercise, number=number, **more)])
 
     def record_drill(self, exercise: str) -> None:

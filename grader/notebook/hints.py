@@ -38,6 +38,11 @@ class _Step:
     mistake: str = ""
     """Id of the mistake that it is about; empty for a clue and the answer."""
 
+    @property
+    def tells_lines(self) -> bool:
+        """True if it is the step that tells what to write."""
+        return bool(self.mistake) and self.number == len(STEP_NAMES)
+
 
 @dataclass(frozen=True)
 class Hints:
@@ -102,7 +107,9 @@ def next_hints(
         confirm, ask = _ONLY_THE_ANSWER, how_to_see_the_answer
     elif unseen:
         new = unseen.pop(0)
-        learner.record_hint(exercise.name, new.number, new.mistake, answer=new.name == _ANSWER)
+        learner.record_hint(
+            exercise.name, new.number, new.mistake, answer=new.name == _ANSWER, lines=new.tells_lines
+        )
         seen.append(new)
         next_line = f"다음 힌트 ({len(seen) + 1}/{total}): {how_to_ask}" if unseen else ""
     shown = tuple((step.name, step.text) for step in seen)

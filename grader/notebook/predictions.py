@@ -25,6 +25,7 @@ _REVEALED: dict[str, str | None] = {}
 A later choice updates the output of that `reveal`.
 """
 
+_TITLE = re.compile(r"^\*\*((?:예측|물음) \d+)\.", re.MULTILINE)
 _CHOICE = re.compile(r"^- ([a-d]): (.+)", re.MULTILINE)
 _RIGHT, _WRONG = "#2a9d5c", "#c96a1b"
 """Colours of a verdict, for light and dark notebooks."""
@@ -88,10 +89,12 @@ def _chosen(asked: Prediction, choice: object) -> str:
         return f"고를 수 있는 것은 {_letters(asked)}입니다. 받은 값: {choice!r}. 예: {_example(asked)}"
     Progress.load().record_prediction(asked.id, letter)
     lift(asked.id)
+    title = _title(asked)
+    where = f"{title}에서 " if title else ""
     if asked.id in _REVEALED:
         _show_verdict(asked, _verdict(asked, _REVEALED[asked.id]), again=True)
-        return f"**{letter}**를 골랐습니다. 까닭은 실험 결과 아래에 있습니다."
-    return f"**{letter}**를 골랐습니다. 이제 아래 셀을 실행해 확인합니다."
+        return f"{where}**{letter}**를 골랐습니다. 까닭은 실험 결과 아래에 있습니다."
+    return f"{where}**{letter}**를 골랐습니다. 이제 아래 셀을 실행해 확인합니다."
 
 
 def _standing(asked: Prediction, earlier: str | None) -> str:
@@ -106,9 +109,11 @@ def _verdict(asked: Prediction, measured: str | None) -> _Verdict:
     answer = measured or asked.answer
     chosen = _earlier(asked)
     if chosen is None:
+        title = _title(asked)
+        where = f"위의 {title}" if title else "위"
         text = (
             "아직 예측을 고르지 않아 까닭을 보여 주지 않습니다. "
-            f"위에서 고르거나 {_example(asked)}처럼 적어 실행하세요."
+            f"{where}에서 고르거나 {_example(asked)}처럼 적어 실행하세요."
         )
         return _Verdict(text, None)
     learner = Progress.load()
@@ -196,14 +201,28 @@ def _show_buttons(asked: Prediction, earlier: str | None) -> bool:
 
 def _label(prediction: str, letter: str) -> str:
     """Return the text of a choice's button; the letter alone if the course's notebooks do not tell it."""
-    text = _choice_texts().get((prediction, letter))
+    text = _questions().choices.get((prediction, letter))
     return f"{letter}: {text}" if text else letter
 
 
+def _title(asked: Prediction) -> str:
+    """Return what the notebook calls the prediction, `예측 3`: ids are counted through the lesson, it counts anew."""
+    return _questions().titles.get(asked.id, "")
+
+
+@dataclass(frozen=True)
+class _Questions:
+    """What stands above the questions in the course's notebooks."""
+
+    choices: dict[tuple[str, str], str]
+    """Text of each choice by prediction and letter."""
+    titles: dict[str, str]
+    """By prediction: `예측 3`."""
+
+
 @cache
-def _choice_texts() -> dict[tuple[str, str], str]:
-    """Return the texts of all choices by prediction and letter, as they stand above the questions."""
-    found = {}
+def _questions() -> _Questions:
+    found = _Questions({}, {})
     for part in load_course().parts:
         above = ""
         for cell in part.cells():
@@ -212,7 +231,9 @@ def _choice_texts() -> dict[tuple[str, str], str]:
                 above = source
             elif asked := ASKED.search(source):
                 for letter, text in _CHOICE.findall(above):
-                    found[asked[1], letter] = _plain(text)
+                    found.choices[asked[1], letter] = _plain(text)
+                for title in _TITLE.findall(above):
+                    found.titles[asked[1]] = title
     return found
 
 

@@ -15,14 +15,12 @@ AFTER_THE_CALL = "함수가 돌려준 값이나 남긴 상태로"
 """Beginning of the message of an exception that a driver met after the learner's function had ended."""
 
 ENDLESS_LOOP = "끝나지 않는 반복이 있는지 확인해 보세요."
-"""End of the message for code that used up its time running; only where a message ends in it do reports advise on
-loops."""
+"""End of the message for code that used up its time running; only where a message of a timeout has it do reports
+advise on loops."""
 
-MACHINE_AT_FAULT = (
-    "코드 때문이 아니라 컴퓨터의 메모리가 모자라서 그랬을 수 있어요. 다시 확인하거나 채점해 주세요."
-)
-"""End of the message for code whose run something outside has ended; where a message ends in it, reports give no advice
-on the code."""
+ENDS_THE_PROCESS = "프로세스를 끝내는 코드가 있는지 확인해 보세요."
+"""Sentence of the message for code whose process ended; only where a message of a crash has it do reports advise on
+what ends a process."""
 
 RETURN_TYPES = "반환 타입"
 """Name of the fact that lists the type names of what was returned; for a list, its own type and then its items'."""

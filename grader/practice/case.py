@@ -141,6 +141,27 @@ def is_scattered(exercise: Exercise, id_: str) -> bool:
 
 
 @cache
+def changes_only_numbers(exercise: Exercise, id_: str) -> bool:
+    """Return True if every way to make this mistake changes nothing but written numbers of the solution.
+
+    It is found by comparing digits with the docstring, not by following what the code does.
+    """
+    known = cached_reference(exercise.name, SEED)
+    plain = _without_numbers(exercise_source(exercise))
+    ways = (variant for variant in known.variants if variant.mistake.id == id_ and not variant.copy)
+    return all(_without_numbers(known.sources[variant.name]) == plain for variant in ways)
+
+
+def _without_numbers(source: str) -> str:
+    """Return a program's tree with 0 in place of each number."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+            node.value = 0
+    return ast.dump(tree)
+
+
+@cache
 def _places(known: Reference, variant: MistakeVariant) -> int:
     """Return how many separate places of the solution a mistake changes."""
     plain = disguised(exercise_source(known.exercise), {}).splitlines()

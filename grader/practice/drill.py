@@ -3,6 +3,8 @@
 It is judged like a file in `grader check`.
 """
 
+import ast
+import math
 import re
 import tempfile
 import textwrap
@@ -25,6 +27,8 @@ from grader.submission.practice_files import marked, unmarked
 
 FIRST = "train_step"
 """The exercise that is drilled unless another one is asked for."""
+_SECONDS_PER_LINE = 12
+"""Time to write one line that is known by heart: the five lines of the first exercise take a minute or so."""
 _IMPORTS = "import torch\n\n\n"
 _TO_DO = "# 여기에 코드를 쓰세요\nraise NotImplementedError\n"
 
@@ -46,6 +50,29 @@ def signature_and_docstring(exercise: Exercise) -> str:
 def blank(exercise: Exercise) -> str:
     """Return the text to be filled in: the imports, the head and a placeholder for the body."""
     return with_body(exercise, _TO_DO)
+
+
+def target(exercise: Exercise) -> int:
+    """Return the time to aim at, in seconds: so many for each line of the solution's body, in half minutes."""
+    (definition,) = ast.parse(exercise_source(exercise)).body
+    lines = len(ast.unparse(definition).splitlines()) - 1
+    docstring = (
+        ast.get_docstring(definition, clean=False) if isinstance(definition, ast.FunctionDef) else None
+    )
+    lines -= 0 if docstring is None else len(docstring.splitlines())
+    return 30 * max(1, math.ceil(_SECONDS_PER_LINE * lines / 30))
+
+
+def to_beat(exercise: Exercise, best: Best | None) -> str:
+    """Return the Korean line on the time to aim at, and on the fastest one if there is one."""
+    aim = f"목표 시간: {_aim_in_words(target(exercise))} (한 줄에 {_SECONDS_PER_LINE}초쯤)"
+    return aim if best is None else f"{aim} · 가장 빠른 기록: {time_in_words(best.seconds)} ({best.on})"
+
+
+def _aim_in_words(seconds: int) -> str:
+    """Return a number of half minutes in Korean: `30초`, `2분`, `1분 30초`."""
+    minutes, rest = divmod(seconds, 60)
+    return " ".join([f"{minutes}분"] * (minutes > 0) + [f"{rest}초"] * (rest > 0))
 
 
 def first_line(exercise: Exercise) -> int:

@@ -24,7 +24,7 @@ from grader.practice.drill import (
     recent_times,
     result,
     set_aside_note,
-    time_in_words,
+    to_beat,
 )
 from grader.report.html import feedback_html, note_html
 from grader.report.plain_text import one_line
@@ -85,12 +85,10 @@ def _begin(exercise: Exercise, now: float) -> Shown:
     _started[exercise.name] = now
     _missed.discard(exercise.name)
     new_cell(f"{template.rstrip()}\n\n\ndrill({name})")
-    best = BestTimes().of.get(exercise.name)
-    record = "" if best is None else f"가장 빠른 기록: {time_in_words(best.seconds)} ({best.on})"
     lines = [
         f"아래에 생긴 셀에 `{name}` 함수를 기억만으로 쓰고 그 셀을 실행하세요. "
         f"이름이 달라서 내 답 `{exercise.name}`{particle(exercise.name, '은/는')} 그대로 남아요.",
-        *([record] if record else []),
+        to_beat(exercise, BestTimes().of.get(exercise.name)),
     ]
     title = "시작! 시계가 가고 있어요"
     without = f"셀이 생기지 않았으면 새 셀에 쓰고 drill({name})을 실행하세요"

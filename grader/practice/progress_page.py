@@ -22,7 +22,7 @@ from grader.notebook.shown import Shown
 from grader.practice.best_times import BestTimes
 from grader.practice.drill import time_in_words
 from grader.practice.schedule import day_of
-from grader.practice.today import today
+from grader.practice.today import MOST_DUE, today
 from grader.practice.visit import comes_back, opening
 from grader.report.html import page
 from grader.report.plain_text import without_code_marks
@@ -37,6 +37,11 @@ _WIDEST = 90
 
 _OPENS = "여는 명령: `{}`"
 """What opens the clinic; in JupyterLab `practice.js` puts a button in its place."""
+_HOW_THEY_COME_BACK = (
+    f"확인하거나 클리닉에서 만난 실수 {{}}개는 잊을 만할 때 클리닉에서 다시 나와요. 하루에 많아야 {MOST_DUE}개이고, "
+    "바로 찾을수록 더 나중에 나와요."
+)
+NOT_OVERCOME = "고칠 줄이나 정답을 보고 고친 실수는, 클리닉이나 드릴에서 스스로 해내면 넘어선 것으로 세요."
 RESET_STAYS = "되돌린 연습 문제 {}개를 다시 풀 수 있어요. XP와 업적, 넘어선 실수는 그대로 남아요."
 
 
@@ -60,6 +65,7 @@ def progress_html(content: Overview, practice: Sequence[str] = (), *, links: boo
         most=_MOST_MISTAKES,
         most_locked=_MOST_LOCKED,
         counts=_counts,
+        not_overcome=_not_overcome(content),
         reset=RESET_STAYS.format(content.reset) if content.reset else "",
         time=duration(content.minutes) if content.minutes else "",
         won=sum(row.won for row in content.achievements),
@@ -79,6 +85,8 @@ def practice_lines(on: date, clinic: str, drill: str) -> list[str]:
     plan = today(learner, course, on)
     if not lines and plan.following is not None:
         lines.append(f"클리닉: {comes_back(plan.following, plan.coming)}")
+    if plan.kept:
+        lines.append(_HOW_THEY_COME_BACK.format(plan.kept))
     if (again := _passed_with_answer(learner, course, on)) is not None:
         lines.append(f"정답을 보고 통과한 `{again}`, 이번에는 기억만으로: `{drill.format(again)}`")
     best = sorted(BestTimes().of.items(), key=lambda item: item[1].on, reverse=True)[:_MOST_TIMES]
@@ -98,6 +106,11 @@ def _passed_with_answer(learner: Progress, course: Course, on: date) -> str | No
         if exercise_source(course.exercise(name)).startswith("def "):  # a class is too long for a drill
             return name
     return None
+
+
+def _not_overcome(content: Overview) -> str:
+    """Return the Korean sentence on mistakes that a pass did not overcome; empty if there are none."""
+    return NOT_OVERCOME if any(row.told for row in content.mistakes) else ""
 
 
 def _counts(done: ExerciseHistory) -> str:
@@ -208,6 +221,8 @@ def _mistakes(content: Overview) -> Iterator[RenderableType]:
     mastered = sum(row.mastered for row in content.mistakes)
     yield Text()
     yield Text(f"만난 실수 {len(content.mistakes)}개 · 넘어선 실수 {mastered}개", "bold")
+    if told := _not_overcome(content):
+        yield Padding(Text(told, "dim"), (0, 0, 0, 2))
     for row in content.mistakes[:_MOST_MISTAKES]:
         mark = ("✓ ", "green") if row.mastered else ("· ", "dim")
         where = f" {without_code_marks(row.exercise)}" + (f" · {row.times}번" if row.times > 1 else "")

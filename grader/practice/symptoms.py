@@ -96,6 +96,8 @@ def question(case: Case, chance: random.Random) -> Question | None:
     scenario = case.exercise.driver[case.scenario]
     others: list[_Symptom] = []
     for other in _others(known, case, chance):
+        if _is_of_missing_update(other.found, own, solution):
+            continue
         there = _symptom_in(other.found.name, scenario, own, solution)
         rivals = [
             right,
@@ -121,6 +123,13 @@ def question(case: Case, chance: random.Random) -> Question | None:
             if symptom is not right
         },
     )
+
+
+def _is_of_missing_update(found: Difference, own: Run, solution: Run) -> bool:
+    """Return True if parameters differ after the first update that the run does not make: so they do in the run."""
+    if found.name != "theta" or found.kind != "array" or "theta" not in own.arrays:
+        return False
+    return found.index[0] == len(own.arrays["theta"]) < len(solution.arrays["theta"])
 
 
 def _differ_in_words(one: str, other: str) -> bool:

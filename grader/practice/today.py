@@ -11,7 +11,15 @@ from datetime import date
 
 from grader.course.course import Course, Exercise
 from grader.learner.progress import Progress
-from grader.practice.case import Case, draw, draw_pair, is_scattered, is_short, length
+from grader.practice.case import (
+    Case,
+    changes_only_numbers,
+    draw,
+    draw_pair,
+    is_scattered,
+    is_short,
+    length,
+)
 from grader.practice.schedule import Appointment, appointments, day_of
 
 MINUTES = 5
@@ -39,6 +47,8 @@ class Today:
     """The next day after today on which something is due; None if nothing is."""
     coming: int
     """Number of mistakes that are due on that day."""
+    kept: int
+    """Number of mistakes that come back some day, the due ones included."""
     waiting: int
     """Number of mistakes made in exercises that have not passed yet; they come up after those pass."""
 
@@ -64,6 +74,7 @@ def today(learner: Progress, course: Course, on: date, *, more: bool = False) ->
         max(0, _PER_DAY - len(due) - seen) if open_ else 0,
         min(later, default=None),
         later.count(min(later, default=on)),
+        len(mine),
         sum(
             appointment.exercise not in open_ and is_short(course.exercise(appointment.exercise))
             for appointment in every
@@ -98,7 +109,12 @@ def returning(appointment: Appointment, course: Course, chance: random.Random) -
 
 
 def new_case(
-    among: list[Exercise], met: Collection[tuple[str, str]], chance: random.Random, *, seen: int
+    among: list[Exercise],
+    met: Collection[tuple[str, str]],
+    chance: random.Random,
+    *,
+    seen: int,
+    last: str = "",
 ) -> Case | None:
     """Draw a mistake that was not met yet, or any if all were; None if nothing can be drawn.
 
@@ -110,22 +126,34 @@ def new_case(
         met: (exercise, mistake id) of the mistakes that are scheduled already.
         chance: draws.
         seen: number of mistakes that the learner has closed in the clinic so far.
+        last: name of the exercise of the case before, from which one is drawn only if there is no other.
     """
     by_length = sorted(among, key=length)
     within, beyond = by_length[: 1 + seen], by_length[1 + seen :]
-    for exercise in [*chance.sample(within, len(within)), *beyond]:
+    order = [*chance.sample(within, len(within)), *beyond]
+    for exercise in sorted(order, key=lambda exercise: exercise.name == last):
         is_pair = seen >= _ALONE and chance.random() < _PAIRS
         if is_pair and (case := draw_pair(exercise, chance)) is not None:
             return case
         ids = [mistake.id for mistake in exercise.mistakes]
         unmet = [id_ for id_ in ids if (exercise.name, id_) not in met] or ids
-        # One that changes many places looks like several mistakes: it comes after all others.
-        ordered = sorted(unmet, key=lambda id_: is_scattered(exercise, id_))
+        ordered = sorted(unmet, key=lambda id_: _comes_late(exercise, id_))
         first, later = ordered[:_FIRST], ordered[_FIRST:]
         for id_ in [*chance.sample(first, len(first)), *later]:
             if (case := draw(exercise, [id_], chance)) is not None:
                 return case
     return None
+
+
+def _comes_late(exercise: Exercise, id_: str) -> int:
+    """Return 0 for a usual mistake, 1 for one of written numbers, 2 for one that looks like several."""
+    return 2 if is_scattered(exercise, id_) else int(changes_only_numbers(exercise, id_))
+
+
+def last_exercise(learner: Progress) -> str:
+    """Return the exercise of the last case that was closed; empty if there is none."""
+    cases = (event.what for event in reversed(learner.events) if event.kind == "clinic")
+    return next(cases, "").partition("/")[0]
 
 
 def closed_cases(learner: Progress) -> set[str]:

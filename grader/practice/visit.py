@@ -27,6 +27,7 @@ from grader.practice.today import (
     candidates,
     closed_cases,
     for_new_cases,
+    last_exercise,
     new_case,
     returning,
     seen_on,
@@ -263,8 +264,9 @@ def _todays_visits(plan: Today, course: Course, draws: Callable[[], random.Rando
             yield Visit(case, chance, met=True)
     for _ in range(plan.fresh):
         chance, learner = draws(), Progress.load()
-        seen = len(closed_cases(learner))
-        if (case := new_case(for_new_cases(learner, course), _met(course), chance, seen=seen)) is not None:
+        among, seen = for_new_cases(learner, course), len(closed_cases(learner))
+        case = new_case(among, _met(course), chance, seen=seen, last=last_exercise(learner))
+        if case is not None:
             yield Visit(case, chance)
 
 

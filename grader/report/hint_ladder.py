@@ -5,12 +5,13 @@ hints before it: a step for which nothing is known, or whose content is on the c
 
 - What to think of, a reason or an experiment, is written for each mistake, and no sentence of it is on the card.
 - Where to look is left out if the card shows that line. If what to write is known, it stands in the first hint.
-- What to write is the edit of the learner's own code (`judging.own_edit`), in words and as the lines look afterwards.
-  Without one, the solution's lines stand in for it, in the learner's names. It is left out if the card names both
-  the place and all of the code: `opt.zero_grad()` before line 4.
+- What to write is the edit of the learner's own code (`judging.own_edit`), in words and as a diff. Without one, the
+  solution's lines stand in for it. It is left out if the card names both the place and all of the code:
+  `opt.zero_grad()` before line 4; and if an earlier hint has shown the same lines.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from textwrap import dedent
 
@@ -27,6 +28,10 @@ _MOST_INLINE = 40
 _ON_PRINTS = "함수 안에서 찍은 것은 확인한 결과 아래에 나와요. 다 보았으면 찍는 줄을 지우세요."
 """What a hint that asks for a print goes on with: only a check calls the function; `printed.py` shows its output."""
 
+_GRADIENT = re.compile(r"\.grad`")
+_ON_GRADIENTS = "한 층의 `.grad`는 수십 줄이니, None이 아니면 `.grad.norm()`만 찍어도 돼요."
+"""For a hint that asks for a print of gradients, of which a card shows the first lines."""
+
 _Steps = tuple[str, str, str]
 """The steps about one mistake, see `STEP_NAMES`."""
 
@@ -38,16 +43,20 @@ def hints_by_mistake(feedback: Feedback, repair: Repair) -> tuple[tuple[str, _St
         feedback: the feedback.
         repair: when the card tells the mistakes' names; held back, the last step tells it.
     """
-    return tuple((named.id, _steps(named, repair)) for named in feedback.diagnosis.mistakes[:MOST_MISTAKES])
+    told: list[tuple[str, _Steps]] = []
+    shown: set[str] = set()
+    for named in feedback.diagnosis.mistakes[:MOST_MISTAKES]:
+        what = _what_to_write(named)
+        is_new = what not in shown and not (repair == "at-once" and _names_the_insertion(named))
+        told.append((named.id, _steps(named, repair, what if is_new else "")))
+        shown.add(what)
+    return tuple(told)
 
 
-def _steps(named: NamedMistake, repair: Repair) -> _Steps:
-    """Return the steps about a mistake."""
+def _steps(named: NamedMistake, repair: Repair, what: str) -> _Steps:
+    """Return the steps about a mistake; `what`: what to write, empty if that is not told."""
     is_told = repair == "at-once"
     name = "" if is_told else f"{one_of(named.titles)}. {named.explain}"
-    what = _what_to_write(named)
-    if is_told and _names_the_insertion(named):
-        what = ""
     last = "\n".join(filter(None, (name, what)))
     place = "" if is_told and _is_on_the_card(named) else _place(named)
     first = _with_print_reminder(named.hint)
@@ -63,7 +72,9 @@ def without_clues(feedback: Feedback) -> Feedback:
 
 def _with_print_reminder(hint: str) -> str:
     """Return the hint; if it asks for a print, with where to read it, and that it must go before all checks pass."""
-    return f"{hint} {_ON_PRINTS}" if "찍어" in hint else hint
+    if "찍어" not in hint:
+        return hint
+    return " ".join(filter(None, (hint, _ON_GRADIENTS if _GRADIENT.search(hint) else "", _ON_PRINTS)))
 
 
 def _is_on_the_card(named: NamedMistake) -> bool:
@@ -109,34 +120,41 @@ def _what_to_write(named: NamedMistake) -> str:
     """Return the edit of the learner's code in words, or the solution's lines; empty if neither is known."""
     if named.own_edit is not None:
         return _edit_in_words(named.own_edit, named)
-    if not named.own_lines:
+    if not named.solution_lines:
         return ""
-    these = "이 줄이" if len(named.own_lines) == 1 else "이 줄들이"
-    return f"내 변수 이름으로 쓰면 정답에는 {these} 있어요.\n{_code(*named.own_lines)}"
+    return (
+        "정답에서는 이렇게 써요. 변수 이름과 짜임은 내 코드와 다를 수 있으니, 무엇이 다른지 견주어 보세요.\n"
+        f"{_code(*named.solution_lines)}"
+    )
 
 
 def _edit_in_words(edit: OwnEdit, named: NamedMistake) -> str:
-    """Return what to do with which line, and the lines as they are afterwards; beside the line that the card names."""
+    """Return what to do with which line, and the edit as a diff; beside the line that the card names."""
     lines, short = _lines(edit), len(edit.new) == 1 and len(edit.new[0].strip()) <= _MOST_INLINE
+    goes, comes = [f"-{line}" for line in edit.old], [f"+{line}" for line in edit.new]
+    behind, below = f" {edit.line_behind}", f" {edit.line_below}"
+    shown: Sequence[str]
     match edit.effect:
         case "moves":
-            told, shown = f"{lines}을 {edit.behind}번째 줄 뒤로 옮겨요.", (edit.line_behind, *edit.new)
+            told, shown = f"{lines}을 {edit.behind}번째 줄 뒤로 옮겨요.", (behind, *comes)
+            if edit.line_below and edit.below is not None:
+                told, shown = f"{lines}을 {edit.below}번째 줄 앞으로 옮겨요.", (*comes, below)
         case "deletes":
-            told, shown = f"{lines}을 지워요.", edit.old
+            told, shown = f"{lines}을 지워요.", goes
         case "inserts":
             what = with_particle(f"`{edit.new[0].strip()}`", "을/를") if short else "이것을"
-            told, shown = f"{edit.behind}번째 줄 뒤에 {what} 넣어요.", (edit.line_behind, *edit.new)
+            told, shown = f"{edit.behind}번째 줄 뒤에 {what} 넣어요.", (behind, *comes)
             if named.before and edit.line_below and (named.line, named.cell) == (edit.first, edit.cell):
-                told, shown = f"{edit.first}번째 줄 앞에 {what} 넣어요.", (*edit.new, edit.line_below)
+                told, shown = f"{edit.first}번째 줄 앞에 {what} 넣어요.", (*comes, below)
         case "guards":
             what = with_particle(f"`{edit.new[0].strip()}`", "을/를") if short else "이 줄을"
             told = f"{edit.first}번째 줄 위에 {what} 넣고, {lines}을 그 아래로 들여 써요."
-            shown = (*edit.new, *(f"    {line}" for line in edit.old))
+            shown = (*goes, *comes, *(f"+    {line}" for line in edit.old))
         case "unwraps":
-            told, shown = f"{edit.first}번째 줄을 지우고, 그 아래에 있던 줄을 내어 써요.", edit.new
+            told, shown = f"{edit.first}번째 줄을 지우고, 그 아래에 있던 줄을 내어 써요.", (*goes, *comes)
         case _:
-            told, shown = f"{lines}을 이렇게 바꿔요.", edit.new
-    return f"{told}\n{_code(*shown)}"
+            told, shown = f"{lines}을 이렇게 바꿔요.", (*goes, *comes)
+    return f"{told}\n{_diff(*shown)}"
 
 
 def _lines(edit: OwnEdit) -> str:
@@ -147,3 +165,12 @@ def _lines(edit: OwnEdit) -> str:
 def _code(*lines: str) -> str:
     body = dedent("\n".join(lines)).replace("```", "` ` `")
     return f"```python\n{body}\n```"
+
+
+def _diff(*lines: str) -> str:
+    """Return lines that begin with `-`, `+` or a space as a diff, without their common indentation."""
+    signs, texts = [line[:1] for line in lines], dedent("\n".join(line[1:] for line in lines)).split("\n")
+    body = "\n".join(f"{sign} {text}" for sign, text in zip(signs, texts, strict=True)).replace(
+        "```", "` ` `"
+    )
+    return f"```diff\n{body}\n```"

@@ -202,7 +202,7 @@ def hint_blocks(text: str) -> list[tuple[str, bool]]:
     for index, part in enumerate(text.split("```")):
         code = index % 2 == 1
         lines = part.strip("\n").split("\n")
-        if code and lines and lines[0].strip() in ("python", "py", "text"):
+        if code and lines and lines[0].strip() in ("python", "diff", "py", "text"):
             lines = lines[1:]
         body = "\n".join(lines)
         if body.strip():

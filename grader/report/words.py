@@ -19,7 +19,7 @@ from grader.course.feedback import (
     SubmissionResult,
 )
 from grader.course.marks import ExerciseMark
-from grader.observe.wording import ENDLESS_LOOP, MACHINE_AT_FAULT, one_of, with_particle
+from grader.observe.wording import ENDLESS_LOOP, ENDS_THE_PROCESS, one_of, with_particle
 from grader.report.exceptions.advice import advise
 from grader.report.plain_text import clean, mark_points, one_line, points
 
@@ -242,9 +242,9 @@ def next_step(feedback: Feedback) -> str:
         return _AS_THE_EXERCISE_WRITES_IT
     if feedback.status == "error":
         return _after_exception(feedback)
-    may_not_loop = feedback.status == "timeout" and not feedback.message.endswith(ENDLESS_LOOP)
-    is_at_fault = not (may_not_loop or feedback.message.endswith(MACHINE_AT_FAULT))
-    return NEXT_STEPS[feedback.status] if is_at_fault else ""
+    # Other messages of these statuses, as for too many threads, say what to look for, or that the machine is to blame.
+    advised = {"timeout": ENDLESS_LOOP, "crashed": ENDS_THE_PROCESS}.get(feedback.status, "")
+    return NEXT_STEPS[feedback.status] if advised in feedback.message else ""
 
 
 def _beside_mistakes(feedback: Feedback) -> str:

@@ -25,6 +25,7 @@ import os
 import selectors
 import socket
 import time
+from collections import Counter
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
@@ -36,6 +37,7 @@ from grader.sandbox.inside.suspicious_acts import MAX_ACT_REPORTS
 from grader.sandbox.no_answer import (
     ONLY_WAITED,
     SERVER_GONE,
+    UNREADABLE_ANSWER,
     CutOff,
     NoAnswer,
     UnexpectedFrame,
@@ -73,11 +75,10 @@ class SuspiciousAct(NamedTuple):
 
 @dataclass(frozen=True)
 class Limits:
-    """Resource limits of a child.
+    """The limits of a child that its caller chooses, whoever enforces them.
 
     Memory is limited for its whole life, everything else anew for each request: to execute a file, to unpack a driver,
-    or to play an exercise or an attempt. Processor time is limited for its whole life, too (see the module):
-    `isolation.Bounds` tells the server that limit, and `Child._request` the one of each request.
+    or to play an exercise or an attempt. Processor time is limited for its whole life, too (see the module).
     """
 
     seconds: float = 20.0
@@ -124,10 +125,10 @@ class Child:
         self._selector = selectors.DefaultSelector()
         self.source: str | None = None
         """Program text of the last `load` if that succeeded; None before the first, and while one is going on."""
-        self._running_source = ""
-        """Program text that was sent last, to which reported acts belong."""
-        self._act_count = 0
-        """Number of acts reported since a program text was sent last."""
+        self._programs: list[str] = []
+        """The program texts that were sent. A reported act has the number of its program, counted from 1."""
+        self._act_counts: Counter[int] = Counter()
+        """Number of a program -> the number of acts reported of it."""
         self.suspicious_acts: dict[str, list[SuspiciousAct]] = {}
         """Program text -> the acts that `inside/suspicious_acts.py` reported while it ran."""
         self._lifetime_cpu_seconds = limits.cpu_seconds * requests
@@ -278,7 +279,7 @@ class Child:
         self._note_late_acts()
         if program is not None:
             body = _encoded(program)
-            self._running_source, self._act_count = program, 0
+            self._programs.append(program)
         self._channel.settimeout(_SEND_SECONDS)
         with suppress(OSError):  # `_wait_for` will notice that the child or the server is gone
             protocol.send(self._control, {"op": "request", "cpu_seconds": self._limits.cpu_seconds})
@@ -340,15 +341,17 @@ class Child:
         """Note a report of `sandbox.inside.suspicious_acts`.
 
         Raises:
-            UnexpectedFrame: the frame is no such report, or there are more than an honest child sends.
+            UnexpectedFrame: the frame is no such report, or there are more than an unmodified child sends.
         """
-        act, line = header.get("act"), header.get("line")
+        act, line, program = (header.get(key) for key in ("act", "line", "program"))
         if header.get("event") != "suspicious_act" or not isinstance(act, str) or not isinstance(line, int):
             raise UnexpectedFrame
-        if self._act_count >= MAX_ACT_REPORTS:
+        if not isinstance(program, int) or not 1 <= program <= len(self._programs):
             raise UnexpectedFrame
-        self._act_count += 1
-        acts = self.suspicious_acts.setdefault(self._running_source, [])
+        self._act_counts[program] += 1
+        if self._act_counts[program] > MAX_ACT_REPORTS:
+            raise UnexpectedFrame
+        acts = self.suspicious_acts.setdefault(self._programs[program - 1], [])
         acts.append(SuspiciousAct(act[:_MAX_ACT_CHARS], int(line)))
 
     def _next_frame(self) -> protocol.Frame | None:
@@ -360,7 +363,7 @@ class Child:
         try:
             frame = self._reader.next_frame()
         except protocol.FrameError as error:
-            raise NoAnswer("crashed", "읽을 수 없는 답") from error
+            raise NoAnswer("crashed", UNREADABLE_ANSWER) from error
         if frame is not None:
             self._read_output()  # what was printed before the frame was sent is in the pipe by now
         if self._printed > self._limits.output_bytes:

@@ -2,44 +2,57 @@
 
 `client.py Child` raises a `NoAnswer`; `sandbox.py Sandbox` and `attempts.py Attempts` catch it. Either the grader has
 noticed something itself, such as too much output, or the server has reported that the child has ended: then
-`no_answer_for` makes the exception of the report. Example: a child that the server killed for its 100 threads becomes
-`NoAnswer("crashed", "너무 많은 스레드")`.
+`no_answer_for` makes the exception of the report. Example: a child that the server killed for its many threads becomes
+`NoAnswer("crashed", TOO_MANY_THREADS)`. `grading/grade_submission.py` makes a message of the status and the detail.
 
-To add a reason for which the server kills a child, add it to `_STATUS_OF_REASON` or `_DETAIL_OF_REASON`.
+"A reason why there is no answer" in grader/README.md says how to add one.
 """
 
-import math
 import os
 import signal
 from typing import Literal
 
 from grader.sandbox.inside import protocol
+from grader.sandbox.inside.isolation import kernel_cpu_seconds
 
 Status = Literal["ran", "timeout", "memory", "crashed", "output"]
-"""How the run of one exercise ended:
+"""How the play of one exercise ended:
 
     ran: it was played to the end, even if the submission raised an exception.
     timeout: the wall time or the processor time was used up.
     memory: the memory was used up.
-    crashed: the process died, had too many threads or processes, or sent what no honest child sends.
+    crashed: the process died, was killed from outside, was not ready in time, had too many threads or processes, or
+        sent what an unmodified child does not send, or something that cannot be read.
     output: it printed too much.
 """
 ONLY_WAITED = "기다리기만 함"
 """Detail of a timeout by wall time: processor time was left, because the code waited, or the machine was busy."""
 CUT_OFF = "밖에서 멈춤"
 """Detail of a crash for which the machine is probably to blame; see `CutOff`."""
+TOO_MANY_THREADS, TOO_MANY_PROCESSES = "너무 많은 스레드", "너무 많은 프로세스"
+"""Details of crashes for which the server killed the child."""
+UNREADABLE_ANSWER, UNEXPECTED_ANSWER, UNREADABLE_TRACE = (
+    "읽을 수 없는 답",
+    "요청하지 않은 응답",
+    "읽을 수 없는 기록",
+)
+"""Details of crashes where the child sent something that is no frame, not the answer, or an answer without a trace."""
+UNREADABLE_DETAILS = (UNREADABLE_ANSWER, UNEXPECTED_ANSWER, UNREADABLE_TRACE)
 _STATUS_OF_REASON: dict[protocol.KillReason, Status] = {"memory": "memory", "time": "timeout"}
 """Reason for which the server killed a child -> the status of the exercise that was being played.
 
 Only the reasons that have a status of their own; for the others, the status is `crashed`."""
 _DETAIL_OF_REASON: dict[protocol.KillReason, str] = {
-    "threads": "너무 많은 스레드",
-    "processes": "너무 많은 프로세스",
+    "threads": TOO_MANY_THREADS,
+    "processes": TOO_MANY_PROCESSES,
 }
 """Reason for which the server killed a child -> the detail beside the status `crashed`.
 
 The reasons that are not in `_STATUS_OF_REASON`, except `requested`: only `Child.close` causes that one, and then nobody
 waits for an answer any more."""
+_CPU_ACCURACY = 0.5
+"""Maximum difference, in seconds, between the processor time by which the kernel ends a child, which it counts in
+ticks of its clock, and that which it reports afterwards."""
 SERVER_GONE: protocol.Header = {}
 """Stands for the server's report of a child's end if there will never be one, because the server is gone itself."""
 
@@ -52,14 +65,19 @@ class NoAnswer(Exception):
         self.status = status
         """The status of the exercise that was being played; never `ran`."""
         self.detail = detail
-        """A few Korean words, or a signal's name; see `sandbox.py Outcome.detail`."""
+        """What the status does not say. With `timeout`, `ONLY_WAITED` if the wall time ran out, and empty if the
+        processor time did. With `crashed`, one of the constants above, `종료 코드 3`, or a signal: `SIGSEGV`, or
+        `signal 40` if it has no name. Else empty."""
 
 
 class UnexpectedFrame(NoAnswer):
-    """The child sent a frame that is neither the answer to a request nor the report of an act: a program forged it."""
+    """The child sent a frame that an unmodified child does not send, so a program forged it.
+
+    It is neither the answer to a request nor the report of an act, or the report of one act too many.
+    """
 
     def __init__(self) -> None:
-        super().__init__("crashed", "요청하지 않은 응답")
+        super().__init__("crashed", UNEXPECTED_ANSWER)
 
 
 class CutOff(NoAnswer):
@@ -74,7 +92,10 @@ class CutOff(NoAnswer):
 
 
 class ServerGone(CutOff):
-    """The server or the child's keeper was killed: from outside, or by a child that is not isolated."""
+    """The server is lost, or the child's keeper was killed: from outside, or by a child that is not isolated.
+
+    If it was only the keeper, the server lives on.
+    """
 
 
 def no_answer_for(report: protocol.Header, lifetime_cpu_seconds: float) -> NoAnswer:
@@ -89,12 +110,13 @@ def no_answer_for(report: protocol.Header, lifetime_cpu_seconds: float) -> NoAns
         return NoAnswer(_STATUS_OF_REASON[reason])
     if reason in _DETAIL_OF_REASON:
         return NoAnswer("crashed", _DETAIL_OF_REASON[reason])
-    if not isinstance(status, int):  # the keeper, which reports it, was killed, or the server itself
+    if not isinstance(
+        status, int
+    ):  # the server is gone, or the keeper was killed before it reported the child's end
         return ServerGone()
     if not os.WIFSIGNALED(status):
         return NoAnswer("crashed", f"종료 코드 {os.WEXITSTATUS(status)}")
-    # The kernel counts whole seconds of processor time.
-    is_out_of_time = report.get("cpu", 0.0) >= math.floor(lifetime_cpu_seconds)
+    is_out_of_time = report.get("cpu", 0.0) >= kernel_cpu_seconds(lifetime_cpu_seconds) - _CPU_ACCURACY
     return _ended_by_signal(os.WTERMSIG(status), is_out_of_time)
 
 

@@ -4,8 +4,8 @@ A `Sandbox` owns one server: a process that has imported torch (`sandbox.server_
 `sandbox.inside.server` runs in it). For each submission the server forks a child, to which `sandbox.client` talks. The
 child plays the submission's exercises one after the other; if one of them ends it, another child plays the rest.
 
-`grading/run_submission.py` makes a `Sandbox` and calls its `run` with a submission's files; it gets an `Outcome` for
-each exercise. `grading/grade_submission.py` and `notebook/attempts.py` call `attempts`. Nothing is judged here. Where a
+`grading/run_submission.py` calls `run` of a `Sandbox` with a submission's files, and gets an `Outcome` for each
+exercise. `grading/grade_submission.py` and `notebook/attempts.py` call `attempts`. Nothing is judged here. Where a
 limit, a status or a request is added, grader/README.md says.
 """
 
@@ -26,69 +26,17 @@ from grader.sandbox.bubblewrap import explain_probe, probe
 from grader.sandbox.client import Child, Limits, SuspiciousAct
 from grader.sandbox.forked_server import can_fork
 from grader.sandbox.inside.protocol import ServerSettings
-from grader.sandbox.no_answer import CUT_OFF, ONLY_WAITED, CutOff, NoAnswer, Status
+from grader.sandbox.no_answer import CUT_OFF, ONLY_WAITED, UNREADABLE_TRACE, CutOff, NoAnswer, Status
 from grader.sandbox.parcels import ParcelContents
 from grader.sandbox.server_process import SandboxUnavailable, ServerProcess
 from grader.sandbox.trace_bounds import read_bounded
-
-
-@dataclass(frozen=True)
-class Job:
-    """One file of a submission, and the exercises that it answers."""
-
-    source: str
-    """Text of the program."""
-    exercises: tuple[str, ...]
-    """Names of the exercises, in the order in which they are played."""
-
-
-class _Task(NamedTuple):
-    """One exercise of a job."""
-
-    source: str
-    """Text of the program."""
-    exercise: str
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The result of running one exercise."""
-
-    exercise: str
-    status: Status
-    trace: Trace | None
-    """The trace; None if there is none that can be read. There always is one with the status `ran`. With `memory`,
-    there is one only if the code got an exception when the memory was used up, and was not killed."""
-    seconds: float
-    """Wall time that the run took; 0.0 if the exercise was not played, or if the run was cut off."""
-    detail: str = ""
-    """A few Korean words, or a signal's name, about why a run did not end well: `종료 코드 3`, `SIGSEGV`. May be empty.
-
-    With the status `timeout`, it is `ONLY_WAITED` if the wall time of the exercise ran out, `NO_TIME_LEFT` if the
-    exercise was not played at all, and empty if the processor time ran out. With `crashed`, it is `CUT_OFF` if the run
-    was cut off from outside twice.
-    """
-    suspicious_acts: tuple[SuspiciousAct, ...] = ()
-    """What the exercise's file did that an instructor should look at: `("sys._getframe", 12)`. What a file did in one
-    child is listed once, in the last of its outcomes from that child."""
-
-
-class _ChildOutcomes(NamedTuple):
-    """What came of running tasks in one child."""
-
-    outcomes: list[Outcome]
-    """The outcomes of the first tasks, up to and including the one that ended the child. If the run was cut off, the
-    exercise that was being played has none."""
-    is_cut_off: bool
-    """True if the child or the server was killed: by something outside, or maybe by the exercise."""
-
 
 NO_TIME_LEFT = "제출물 전체의 시간이 끝남"
 """Detail of the timeout of an exercise that was not played, because those before it had used up the submission's time.
 """
 _MAX_CUT_OFFS = 2
-"""Number of times that one submission's run is cut off, from which on the exercise that was being played counts as
-crashed. Before that it is played again: something outside may have killed the child or the server."""
+"""From a submission's second cut-off (`CutOff`) on, the exercise being played counts as crashed; before that it is
+played again."""
 _MAX_STARTS = 2
 """Maximum number of servers that are started, one after the other, until one lives long enough to be warm; also the
 maximum number of children that are forked, until one is ready."""
@@ -100,8 +48,62 @@ _GPU_ATTEMPT_LIMITS = AttemptLimits(first_cpu_seconds=5.0, seconds=10.0)
 `AttemptLimits.first_cpu_seconds` tells."""
 
 
+@dataclass(frozen=True)
+class Job:
+    """One file of a submission, and those of its exercises that are to be played."""
+
+    source: str
+    """Text of the program."""
+    exercises: tuple[str, ...]
+    """Names of the exercises, in the order in which they are played."""
+
+
+class _Task(NamedTuple):
+    """One exercise of a `Job`, with the text of its file."""
+
+    source: str
+    """Text of the program."""
+    exercise: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How the play of one exercise ended, and its trace."""
+
+    exercise: str
+    status: Status
+    trace: Trace | None
+    """The trace; None if there is none that can be read. There always is one with the status `ran`. With `memory`,
+    there is one only if the code got an exception when the memory was used up, and was not killed."""
+    seconds: float
+    """Wall time that the play took, the loading of its file included if that came just before. 0.0 if the exercise was
+    not played, or its child was cut off. If its file could not be loaded, only the file's first exercise has the time.
+    """
+    detail: str = ""
+    """Why there is no trace, as far as the status does not say it: `NoAnswer.detail`, `UNREADABLE_TRACE`, or
+    `NO_TIME_LEFT` with the status `timeout`, for an exercise that was not played at all. `CUT_OFF` is told of the
+    exercise that was being played when the submission was cut off for the second time or later (`_MAX_CUT_OFFS`)."""
+    suspicious_acts: tuple[SuspiciousAct, ...] = ()
+    """What the exercise's file did that an instructor should look at: `("sys._getframe", 12)`. Each act of a file is
+    listed once, in the last of the file's outcomes."""
+
+
+class _ChildOutcomes(NamedTuple):
+    """What came of playing tasks in one child."""
+
+    outcomes: list[Outcome]
+    """The outcomes of the first tasks, up to and including the one that ended the child. If the child was cut off, the
+    exercise that was being played has none."""
+    is_cut_off: bool
+    """True if the child or the server was killed: by something outside, or maybe by the exercise."""
+
+
+_Acts = dict[str, dict[SuspiciousAct, None]]
+"""Text of a file -> its suspicious acts, in the order in which they were reported, each once."""
+
+
 class Sandbox:
-    """One warmed server, which forks a child for each submission. Not thread-safe."""
+    """One warmed server, which forks a child at a time. Not thread-safe."""
 
     def __init__(
         self,
@@ -117,7 +119,8 @@ class Sandbox:
         """Start the server without waiting until it is warm, so that several can warm up side by side.
 
         Args:
-            isolation: `bwrap` and `auto` isolate with bubblewrap; `none` keeps only the limits that need no isolation.
+            isolation: `bwrap` isolates with bubblewrap, `auto` does the same; `none` keeps only the limits that need no
+                isolation.
             device: `cpu`, or `cuda` (then each child starts CUDA anew, because an initialized CUDA cannot be forked).
             limits: limits of the children that `run` uses; None: the default ones.
             lessons: names of the lessons' packages in `grader.exercises`.
@@ -132,6 +135,7 @@ class Sandbox:
             ValueError: `isolation` is none of the three.
             SandboxUnavailable: the submissions are to be isolated, and bubblewrap does not work here. A server that
                 does not start is reported by `run`.
+            OSError: as in `ServerProcess`.
         """
         if isolation not in ("auto", "bwrap", "none"):
             raise ValueError(f'isolation must be "auto", "bwrap" or "none": {isolation!r}')
@@ -143,18 +147,21 @@ class Sandbox:
         self._added_packages = added_packages
         self._may_fork = may_fork and not self._isolate and can_fork(device)
         self.doubtful_outcomes = 0
-        """Number of outcomes so far for which the machine may be to blame (`_DOUBTFUL_DETAILS`), so the caller may run
-        these submissions again."""
+        """Number of outcomes so far, of all submissions together, for which the machine may be to blame
+        (`_DOUBTFUL_DETAILS`): where it has grown, the caller may run the submission again."""
         # Start the server first: it imports torch while drivers are read here.
         self._server: ServerProcess | None = self._start_server()
-        self._parcels = ParcelContents(lessons)
-        self._settings = ServerSettings(
-            preimports=(*self._parcels.imported_libraries(), *preimports),
-            device=device,
-            isolate=self._isolate,
-            visible_folders=bubblewrap.bound_folders_in_tmp(),
-        )
-        self._server.send_settings(self._settings)
+        with ExitStack() as unless_made:
+            unless_made.callback(self.close)
+            self._parcels = ParcelContents(lessons)
+            self._settings = ServerSettings(
+                preimports=(*self._parcels.imported_libraries(), *preimports),
+                device=device,
+                isolate=self._isolate,
+                visible_folders=bubblewrap.bound_folders_in_tmp(),
+            )
+            self._server.send_settings(self._settings)
+            unless_made.pop_all()
 
     def __enter__(self) -> Self:
         return self
@@ -176,9 +183,9 @@ class Sandbox:
             self._server = None
 
     def run(self, jobs: Sequence[Job], seed: int, *, deadline: float = math.inf) -> list[Outcome]:
-        """Run the jobs of one submission in one child, for as long as that child lives.
+        """Play the exercises of one submission in one child, for as long as that child lives.
 
-        If an exercise ends its child, the exercises after it run in a new child.
+        If an exercise ends its child, the exercises after it are played in a new child.
 
         Args:
             jobs: the jobs, in the order of the course: the driver of an exercise may contain the answer to an earlier
@@ -194,26 +201,28 @@ class Sandbox:
         """
         tasks = [_Task(job.source, exercise) for job in jobs for exercise in job.exercises]
         outcomes: list[Outcome] = []
+        acts: _Acts = {}
         cut_offs = 0
         while len(outcomes) < len(tasks):
             remaining = tasks[len(outcomes) :]
             if time.monotonic() > deadline:
                 outcomes += [Outcome(task.exercise, "timeout", None, 0.0, NO_TIME_LEFT) for task in remaining]
                 break
-            new_outcomes, is_cut_off = self._run_in_one_child(remaining, seed, deadline)
+            new_outcomes, is_cut_off = self._play_in_one_child(remaining, seed, deadline, acts)
             outcomes += new_outcomes
             cut_offs += is_cut_off
             # The exercise is played again, but not for ever: it may be what kills the child or the server each time.
             if is_cut_off and cut_offs >= _MAX_CUT_OFFS:
-                last = remaining[len(new_outcomes)]
-                outcomes.append(Outcome(last.exercise, "crashed", None, 0.0, CUT_OFF))
+                cut_off_task = remaining[len(new_outcomes)]
+                outcomes.append(Outcome(cut_off_task.exercise, "crashed", None, 0.0, CUT_OFF))
         self.doubtful_outcomes += sum(outcome.detail in _DOUBTFUL_DETAILS for outcome in outcomes)
-        return outcomes
+        return _with_suspicious_acts(outcomes, tasks, acts)
 
     def attempts(self, seed: int, limits: AttemptLimits | None = None) -> Attempts:
         """Return a context manager that plays attempts, scenario by scenario.
 
-        Leave it before the next `run`, because the server has only one child at a time.
+        Leave it before the next `run`, because the server has only one child at a time. Nothing is forked before the
+        first attempt, so this raises nothing: `Attempts.run` does.
 
         Args:
             seed: seed of the scenarios.
@@ -273,16 +282,20 @@ class Sandbox:
             forked=forked,
         )
 
-    def _run_in_one_child(self, tasks: Sequence[_Task], seed: int, deadline: float) -> _ChildOutcomes:
-        """Run tasks in one child, until all are done, the deadline has passed, or one of them ends the child.
+    def _play_in_one_child(
+        self, tasks: Sequence[_Task], seed: int, deadline: float, acts: _Acts
+    ) -> _ChildOutcomes:
+        """Play tasks in one child, until all are done, the deadline has passed, or one of them ends the child.
 
         Args:
             tasks: the tasks; files may take turns.
             seed: seed of the scenarios.
-            deadline: time of `time.monotonic()` after which no task is begun but the first, which always is.
+            deadline: time of `time.monotonic()` after which no task is begun.
+            acts: the suspicious acts of each file; those of this child are added.
 
         Returns:
-            The outcomes; at least one unless the run was cut off, so the caller makes progress.
+            The outcomes. At least one, unless the child was cut off or the deadline has passed, so the caller makes
+            progress.
 
         Raises:
             SandboxUnavailable: as in `_fork_child`.
@@ -293,7 +306,7 @@ class Sandbox:
         child = self._fork_child(self._limits, requests=loads + 2 * len(tasks))
         try:
             for task in tasks:
-                if outcomes and time.monotonic() > deadline:
+                if time.monotonic() > deadline:
                     break
                 started = time.perf_counter()
                 if task.source != child.source:
@@ -301,23 +314,26 @@ class Sandbox:
                 trace_bytes = child.play(task.exercise, seed)
                 outcomes.append(_read_outcome(task.exercise, trace_bytes, time.perf_counter() - started))
         except CutOff:
-            return _ChildOutcomes(_with_suspicious_acts(outcomes, tasks, child), is_cut_off=True)
+            return _ChildOutcomes(outcomes, is_cut_off=True)
         except NoAnswer as no_answer:
             seconds = time.perf_counter() - started
             current = tasks[len(outcomes)]
-            ended_tasks = [current]
-            if child.source != current.source:
-                # The child ended while loading the file. It would end again for each exercise of that file.
-                ended_tasks = list(
-                    takewhile(lambda task: task.source == current.source, tasks[len(outcomes) :])
-                )
-            outcomes += [
-                Outcome(task.exercise, no_answer.status, None, seconds, no_answer.detail)
-                for task in ended_tasks
-            ]
+            if child.source == current.source:
+                outcomes.append(_without_trace(current, no_answer, seconds))
+            elif not outcomes:
+                # The child ended while loading its first file. It would end again for each exercise of that file.
+                same_file = takewhile(lambda task: task.source == current.source, tasks)
+                outcomes += [
+                    _without_trace(task, no_answer, 0.0 if number else seconds)
+                    for number, task in enumerate(same_file)
+                ]
+            # Otherwise a thread that an earlier file has left may have ended the child: the caller loads this file
+            # again, in a new child.
         finally:
             self._close_child(child)
-        return _ChildOutcomes(_with_suspicious_acts(outcomes, tasks, child), is_cut_off=False)
+            for source, new_acts in child.suspicious_acts.items():
+                acts.setdefault(source, {}).update(dict.fromkeys(new_acts))
+        return _ChildOutcomes(outcomes, is_cut_off=False)
 
     def _ensure_server(self, starts: int = _MAX_STARTS) -> ServerProcess:
         """Return a warm server; start a new one if there is none, or if it is gone.
@@ -343,21 +359,24 @@ class Sandbox:
         return self._server
 
 
-def _with_suspicious_acts(outcomes: Sequence[Outcome], tasks: Sequence[_Task], child: Child) -> list[Outcome]:
+def _with_suspicious_acts(outcomes: Sequence[Outcome], tasks: Sequence[_Task], acts: _Acts) -> list[Outcome]:
     """Return the outcomes with the suspicious acts of each file in the last outcome of that file.
 
     Args:
-        outcomes: outcomes of the first of `tasks`, in the same order.
-        tasks: the tasks that the child was given.
-        child: has the acts of each file.
+        outcomes: the outcomes of `tasks`, in the same order.
+        tasks: the tasks.
+        acts: the acts of each file.
     """
     completed = list(outcomes)
-    if child.suspicious_acts:
-        last_of_file = {task.source: number for number, task in enumerate(tasks[: len(completed)])}
-        for source, number in last_of_file.items():
-            acts = child.suspicious_acts.get(source, ())
-            completed[number] = replace(completed[number], suspicious_acts=tuple(acts))
+    last_of_file = {task.source: number for number, task in enumerate(tasks)}
+    for source, number in last_of_file.items():
+        completed[number] = replace(completed[number], suspicious_acts=tuple(acts.get(source, ())))
     return completed
+
+
+def _without_trace(task: _Task, no_answer: NoAnswer, seconds: float) -> Outcome:
+    """Return the outcome of a task that brought no trace."""
+    return Outcome(task.exercise, no_answer.status, None, seconds, no_answer.detail)
 
 
 def _read_outcome(exercise: str, trace_bytes: bytes, seconds: float) -> Outcome:
@@ -365,7 +384,7 @@ def _read_outcome(exercise: str, trace_bytes: bytes, seconds: float) -> Outcome:
     try:
         trace = read_bounded(trace_bytes)
     except TraceError:
-        return Outcome(exercise, "crashed", None, seconds, "읽을 수 없는 기록")
+        return Outcome(exercise, "crashed", None, seconds, UNREADABLE_TRACE)
     failures = [trace.load_failure, *(run.failure for run in trace.runs.values())]
     status: Status = "memory" if any(failure and failure.out_of_memory for failure in failures) else "ran"
     return Outcome(exercise, status, trace, seconds)

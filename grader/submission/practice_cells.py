@@ -61,14 +61,15 @@ def own_name(exercise: str, tool: str) -> str:
     """Return the function name used in a drill or clinic cell, e.g. `train_step_drill`.
 
     It differs from the exercise's name so that the learner's own function, which later cells call, is not replaced.
+    `ema_update_` gives `ema_update_drill`.
     """
-    return f"{exercise}_{tool}"
+    return f"{exercise.rstrip('_')}_{tool}"
 
 
 def exercise_meant(name: str, exercises: Collection[str]) -> str | None:
     """Return the exercise that a name in a practice cell stands for; None if there is none."""
-    names = (name, *(name.removesuffix(own_name("", tool)) for tool in _TOOLS))
-    return next((one for one in names if one in exercises), None)
+    bare = [name.removesuffix(f"_{tool}") for tool in _TOOLS if name.endswith(f"_{tool}")]
+    return next((one for one in (name, *bare, *(f"{one}_" for one in bare)) if one in exercises), None)
 
 
 def practised(source: str, exercises: Collection[str]) -> frozenset[str]:
@@ -196,7 +197,7 @@ class _CellContents:
                 if exercise := self._meant(name):
                     self.defined.append((exercise, statement.lineno))
                     blank = isinstance(statement, DEFINITIONS) and is_blank(statement)
-                    if blank or name == own_name(exercise, "clinic"):
+                    if blank or _is_of_clinic(name, exercise):
                         self.no_answers.add(statement.lineno)
         self._find_practice_spans(body, called)
 
@@ -224,7 +225,7 @@ class _CellContents:
             if exercise := self._meant(match[1]):
                 line = self.text.count("\n", 0, match.start()) + 1
                 self.defined.append((exercise, line))
-                if match[1] == own_name(exercise, "clinic"):
+                if _is_of_clinic(match[1], exercise):
                     self.no_answers.add(line)
         self._find_broken_spans()
 
@@ -243,7 +244,8 @@ class _CellContents:
             if number in definitions:
                 first = number
             elif call and exercise and exercise == self._meant(call[1]):
-                if defined[exercise] > 1 or own_name(exercise, "") in lines[first - 1]:
+                own = (own_name(exercise, tool) for tool in _TOOLS)
+                if defined[exercise] > 1 or any(one in lines[first - 1] for one in own):
                     defined[exercise] -= 1
                     self.glued.append((exercise, first, number))
                 first = 0
@@ -263,6 +265,11 @@ class _CellContents:
                 if given and isinstance(given[0], ast.Name):
                     return self._meant(given[0].id)
         return None
+
+
+def _is_of_clinic(name: str, exercise: str) -> bool:
+    """Return True for the name of a function that the clinic handed out."""
+    return name != exercise and name.endswith("_clinic")
 
 
 def _practised_as_whole(

@@ -222,7 +222,10 @@ def head(node: ast.stmt) -> list[ast.AST]:
 
 
 def own_parts(node: ast.stmt) -> list[ast.AST]:
-    """Return the nodes directly inside a statement, without the statements and decorators of its own."""
+    """Return the nodes directly inside a statement, without the statements and decorators of its own.
+
+    The cases of a `match` come with their statements, which no `blocks` yield.
+    """
     inside = ("body", "orelse", "finalbody", "handlers", "decorator_list")
     found: list[ast.AST] = []
     for name, value in ast.iter_fields(node):

@@ -10,10 +10,11 @@ import shlex
 import subprocess
 import sys
 import webbrowser
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote
 
 from grader.base.files import write_whole
@@ -216,22 +217,24 @@ def _copy_lessons(course: Course, folder: Path, report: Report) -> list[Path]:
     bring_over(course, folder, copied, report)
     sources = {part.place: part.notebook for part in course.parts}
     templates = {f"{path.parent.name}/{path.name}": path for path in sorted(lessons_path().glob("*/*.py"))}
-    new = 0
+    done: Counter[_Copied] = Counter()
     for name, source in {**sources, **templates}.items():
         (folder / name).parent.mkdir(exist_ok=True)
-        new += _copy(source, folder / name, name, copied, report)
-    if new:
-        report(f"{new}개를 복사했어요: {folder}")
+        done[_copy(source, folder / name, name, copied, report)] += 1
+    if done["new"]:
+        report(f"{done['new']}개를 복사했어요: {folder}")
+    if done["as it was"]:
+        report(f"이미 있는 파일 {done['as it was']}개는 그대로 두었어요: {folder}")
     copied.save()
     return [folder / name for name in sources]
 
 
-def _copy(source: Path, target: Path, name: str, copied: CopyRecord, report: Report) -> bool:
-    """Copy one file, unless the learner has changed it since the last copy.
+_Copied = Literal["new", "as it was", "reported"]
+"""What became of a file; the first two are reported as numbers."""
 
-    Returns:
-        True if it was not there; only what happens to a file that was there is reported.
-    """
+
+def _copy(source: Path, target: Path, name: str, copied: CopyRecord, report: Report) -> _Copied:
+    """Copy one file, unless the learner has changed it since the last copy."""
     newest, last = file_digest(source), copied.last_edition(name)
     there = file_digest(target) if target.exists() else None
     copied.note_edition(name, newest)
@@ -239,10 +242,10 @@ def _copy(source: Path, target: Path, name: str, copied: CopyRecord, report: Rep
         copied.note_base(name, source)
     if there is None:
         write_whole(target, source.read_bytes())
-        return True
+        return "new"
     if there == newest:
-        report(f"이미 있어요: {target}")
-    elif there == last:
+        return "as it was"
+    if there == last:
         write_whole(target, source.read_bytes())
         report(f"새 판으로 바꿨어요 (고친 곳이 없었어요): {target}")
     elif newest == last:
@@ -255,7 +258,7 @@ def _copy(source: Path, target: Path, name: str, copied: CopyRecord, report: Rep
         beside = free_name(target, "새판")
         write_whole(beside, source.read_bytes())
         report(f"쓰던 것을 그대로 두고, 강의의 새 판은 옆에 뒀어요: {beside}")
-    return False
+    return "reported"
 
 
 def _lesson_key(course: Course, name: str) -> str:

@@ -214,7 +214,7 @@ class BestCheckpoint:
     """점수가 가장 높았던 순간의 학습 상태를 파일 하나에 남깁니다."""
 
     def __init__(self, path):
-        """path: 체크포인트 파일의 경로입니다. 이미 있던 파일의 점수는 세지 않고, 처음 저장할 때 덮어씁니다."""
+        """path: 체크포인트 파일의 경로입니다. str이나 Path입니다. 이미 있던 파일의 점수는 세지 않고, 처음 저장할 때 덮어씁니다."""
         # BEGIN SOLUTION
         self.path = Path(path)
         self.best = None

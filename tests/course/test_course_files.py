@@ -167,6 +167,23 @@ def test_parts_come_in_the_order_of_their_numbers(root: Path) -> None:
     assert [exercise.minutes for exercise in lesson.exercises] == [15, 15]
 
 
+def test_the_wordings_of_an_exercise_come_before_the_shared_ones(root: Path) -> None:
+    """They replaced them, so that an exercise with one of its own had to copy the others."""
+
+    def wording(title: str) -> str:
+        return f"wordings = [{{ code = 'a', title = '{title}', explain = '없어요.', hint = '보세요.' }}]\n"
+
+    def titles() -> list[str]:
+        forget()
+        (mistake,) = (m for m in load_course().exercise("add").mistakes if m.id == "first-only")
+        return [found.title for found in mistake.wordings]
+
+    (root / SHARED).write_text(FILES[SHARED] + wording("함께"), encoding="utf-8")
+    assert titles() == ["함께"]
+    (root / ADD).write_text(FILES[ADD] + wording("혼자"), encoding="utf-8")
+    assert titles() == ["혼자", "함께"]
+
+
 def test_a_course_is_what_its_files_say(root: Path) -> None:
     """The notebook decides the order; texts that several exercises share count where an exercise is silent."""
     course = load_course()

@@ -1,17 +1,20 @@
 """Ranks in one process: the same every time, as two real processes with gloo, and a wait without end is named."""
 
 import os
+import pickle
 import re
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
-from grader.exercises.several_processes._group import groups_of
+from grader.exercises.several_processes._group import _INSTEAD, Group, groups_of
 from grader.exercises.several_processes._ranks import Deadlock, several_ranks
 from grader.exercises.several_processes._replica import Replica
 from grader.judging.compare_runs import find_difference
@@ -104,7 +107,12 @@ def collectives(dist: Any, wrap: object) -> Tensor:
     words = [float(rank), 7.0 + rank]
     dist.broadcast_object_list(words, src=1)
     mine: list[Any] = [None]
-    dist.scatter_object_list(mine, [3.0, 4.0] if rank == 1 else None, src=1)
+    dist.scatter_object_list(mine, [3.0, 4.0], group_src=1)  # the list of rank 0 is not looked at
+    dist.broadcast(own, group_src=1)
+    seen.append(own)
+    counters: list[Any] = [None] * size
+    dist.all_gather_object(counters, Counter(right=rank + 1))
+    words.append(float(sum(counters, Counter())["right"]))
     dist.barrier()
     dist.barrier(dist.new_group())
     words += mine
@@ -137,6 +145,11 @@ def messages(dist: Any, wrap: object) -> Tensor:
     both = [dist.P2POp(dist.isend, own + 4, other), dist.P2POp(dist.irecv, got[4], other)]
     for work in dist.batch_isend_irecv(both):
         work.wait()
+    if rank == 0:
+        dist.send(own, group_dst=1)
+    else:
+        got.append(torch.zeros_like(own))
+        dist.recv(got[-1], group_src=0)
     return torch.cat(got).reshape(-1)
 
 
@@ -303,23 +316,117 @@ def test_a_parameter_without_gradient_is_noticed_one_iteration_late() -> None:
     on_ranks(train_once)
 
 
-def test_lists_that_do_not_fit_are_refused_as_by_torch() -> None:
-    def list_that_is_too_short(dist: Any) -> None:
-        dist.all_gather_object([], dist.get_rank())
+def test_objects_arrive_as_after_pickling() -> None:
+    given = [Counter(right=2), OrderedDict(a=1), {1, 2}, np.ones(2), torch.ones(2), (1, [torch.ones(3)])]
 
-    def list_on_the_wrong_rank(dist: Any) -> None:
-        dist.gather_object(dist.get_rank(), [None, None])
+    def gather(dist: Any) -> list[Any]:
+        got: list[Any] = [None, None]
+        dist.all_gather_object(got, given)
+        return got[0]
 
-    def one_tensor_for_two_ranks(dist: Any) -> None:
-        dist.gather(torch.ones(()), [torch.zeros(())] if dist.get_rank() == 0 else [])
+    first, second = on_ranks(gather)
+    for kept, here, there in zip(given, first, second, strict=True):
+        assert type(here) is type(there) is type(kept)
+        assert here is not there
+        assert here is not kept
+    first[3][0] = first[4][0] = 7.0
+    assert second[3][0] == given[3][0] == second[4][0] == given[4][0] == 1.0
+    with pytest.raises((pickle.PicklingError, AttributeError), match="lambda"):
+        on_ranks(lambda dist: dist.broadcast_object_list([lambda: 0]))
 
-    for function, error, words in (
-        (list_that_is_too_short, IndexError, "out of range"),
-        (list_on_the_wrong_rank, ValueError, "must NOT be specified on non-destination ranks"),
-        (one_tensor_for_two_ranks, RuntimeError, "Incorrect output list size 1"),
-    ):
-        with pytest.raises(error, match=words):
-            on_ranks(function)
+
+def test_rank_that_broadcasts_objects_keeps_its_own() -> None:
+    mine = [[1], [2]]
+
+    def broadcast(dist: Any) -> list[Any]:
+        objects: list[Any] = [*mine] if dist.get_rank() == 0 else [None, None]
+        dist.broadcast_object_list(objects)
+        return objects
+
+    first, second = on_ranks(broadcast)
+    assert first == second == mine
+    assert first[0] is mine[0]
+    assert first[1] is mine[1]
+    assert second[0] is not mine[0]
+
+
+REFUSED: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
+    "list too short": (lambda dist: dist.all_gather_object([], 0), IndexError, "out of range"),
+    "list on the wrong rank": (
+        lambda dist: dist.gather_object(0, [None, None]),
+        ValueError,
+        "gather_list`` must NOT be specified on non-destination ranks",
+    ),
+    "one tensor for two ranks": (
+        lambda dist: dist.gather(torch.ones(()), [torch.zeros(())] if dist.get_rank() == 0 else []),
+        RuntimeError,
+        "Incorrect output list size 1",
+    ),
+    "tensors to scatter on every rank": (
+        lambda dist: dist.scatter(torch.ones(()), [torch.ones(()), torch.ones(())]),
+        ValueError,
+        "scatter_list`` must NOT be specified on non-source ranks",
+    ),
+    "no tensors to scatter": (
+        lambda dist: dist.scatter(torch.ones(()), []),
+        ValueError,
+        "scatter_list`` must be specified on source rank",
+    ),
+    "one tensor to scatter": (
+        lambda dist: dist.scatter(torch.ones(()), [torch.ones(())] if dist.get_rank() == 0 else None),
+        RuntimeError,
+        "ProcessGroupGloo::scatter: Incorrect input list size 1",
+    ),
+    "no place for an object": (
+        lambda dist: dist.scatter_object_list([], [1, 2]),
+        ValueError,
+        "scatter_object_output_list to be a list of size at least 1",
+    ),
+    "no objects to scatter": (
+        lambda dist: dist.scatter_object_list([None]),
+        ValueError,
+        "must provide non-None scatter_object_input_list",
+    ),
+    "one object to scatter": (
+        lambda dist: dist.scatter_object_list([None], [1]),
+        RuntimeError,
+        "Incorrect input list size 1",
+    ),
+    "objects from rank -1": (
+        lambda dist: dist.broadcast_object_list([0], src=-1),
+        RuntimeError,
+        "ProcessGroupGloo::broadcast: invalid root rank: -1",
+    ),
+    "objects to rank 5": (
+        lambda dist: dist.gather_object(0, dst=5),
+        RuntimeError,
+        "ProcessGroupGloo::gather: invalid root rank: 5",
+    ),
+    "a tensor from no rank": (
+        lambda dist: dist.broadcast(torch.ones(())),
+        ValueError,
+        "Must specify global_rank or group_rank",
+    ),
+    "a tensor from two": (
+        lambda dist: dist.broadcast(torch.ones(()), 0, group_src=0),
+        ValueError,
+        "Can't specify both group_rank and global_rank",
+    ),
+}
+"""What torch 2.13 raises with gloo for wrong calls; the last value is a part of the message."""
+
+
+@pytest.mark.parametrize("call", REFUSED)
+def test_wrong_calls_are_refused_as_by_torch(call: str) -> None:
+    function, error, words = REFUSED[call]
+    with pytest.raises(error, match=re.escape(words)):
+        on_ranks(function)
+
+
+def test_only_functions_that_are_missing_are_told_to_be() -> None:
+    for name in _INSTEAD:
+        assert hasattr(torch.distributed, name)
+        assert not hasattr(Group, name)
 
 
 NONE_DIFFERS = {

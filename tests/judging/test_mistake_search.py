@@ -3,9 +3,10 @@
 import pytest
 
 from grader.judging import agreement_oracle, beam_search
+from grader.judging.beam_search import Candidate
 from grader.judging.edits import Combination
 from grader.judging.judge import judge
-from grader.judging.mistake_search import find_mistakes
+from grader.judging.mistake_search import _Search, find_mistakes
 from grader.judging.reference import Reference
 from grader.judging.solution import exercise_source, solution_source
 from grader.observe.play import play
@@ -136,3 +137,18 @@ def test_mistakes_that_cancel_each_other_are_not_named() -> None:
     assert names == ["returns"]
     found = find_mistakes(its, runs, names)
     assert (found.combinations, found.unexplained) == ((), ("returns",))
+
+
+def test_a_candidate_is_not_taken_to_spoil_what_no_play_was_left_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All right scenarios counted as spoilt then, and the plays that are left went to mistakes that act there."""
+    monkeypatch.setattr(agreement_oracle, "_MAX_PLAYS", 0)
+    monkeypatch.setattr(agreement_oracle, "_RESERVED_PLAYS", 0)
+    its = Reference(COURSE.exercise("train_step"), 1)
+    made = [v for v in its.variants if v.name in ("missing-zero-grad", "forward-twice")]
+    source = its.source_with_mistakes(made)
+    assert source is not None
+    runs, differ = wrong(f"import torch\n{source}", its)
+    first = frozenset(made[:1])
+    explained = tuple(s for s in differ if its.reproduces(its.sources[made[0].name], s, runs[s]))
+    found = _Search(its, runs, differ)._grown_to_explain_all(Candidate(first, explained))
+    assert found.explained == tuple(differ)

@@ -11,7 +11,7 @@ from grader.judging import own_edit
 from grader.judging.assess import assess
 from grader.judging.learner_code import LearnerCode
 from grader.judging.own_edit import with_own_edit
-from grader.judging.own_names import with_own_names
+from grader.judging.own_names import with_solution_lines
 from grader.judging.reference import cached_reference
 from grader.observe.play import play
 from grader.observe.program import load_program
@@ -122,7 +122,7 @@ def test_each_mistake_has_its_own_edit() -> None:
     assert ".item()" in edits["returns-tensor"].new[-1]
 
 
-def test_without_time_for_a_play_the_line_comes_in_the_learners_names(
+def test_without_time_for_a_play_the_solutions_line_is_shown_as_it_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(own_edit, "_MAX_SECONDS", 0.0)
@@ -133,8 +133,46 @@ def test_without_time_for_a_play_the_line_comes_in_the_learners_names(
     )
     source += "    error.backward()\n    opt.step()\n    return error\n"
     _, after = _checked("train_step", source)
-    after = with_own_names(after, load_course().exercise("train_step"), LearnerCode(source))
+    after = with_solution_lines(after, load_course().exercise("train_step"), LearnerCode(source))
     (mistake,) = after.diagnosis.mistakes
-    assert (mistake.own_edit, mistake.own_lines) == (None, ("return error.item()",))
+    assert (mistake.own_edit, mistake.solution_lines) == (None, ("return loss.item()",))
     ((_, (_, _, last)),) = hints_by_mistake(after, "at-once")
-    assert "return error.item()" in last
+    assert "return loss.item()" in last
+
+
+CLIPS_AND_SCHEDULES_EARLY = """import torch
+
+
+def train_step_extras(model, opt, loss_fn, xb, yb, *, max_norm=None, scheduler=None):
+    opt.zero_grad()
+    loss = loss_fn(model(xb), yb)
+    if max_norm is not None:
+        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    loss.backward()
+    if scheduler is not None:
+        scheduler.step()
+    opt.step()
+    return loss.item()
+"""
+
+
+def test_edits_of_several_mistakes_name_no_line_that_another_moves() -> None:
+    """`opt.step()` could go behind `loss.backward()`, too, but the first edit moves that line."""
+    _, after = _checked("train_step_extras", CLIPS_AND_SCHEDULES_EARLY)
+    hints = dict(hints_by_mistake(after, "at-once"))
+    assert "9번째 줄을 7번째 줄 앞으로" in hints["clip-before-backward"][2]
+    assert "12번째 줄을 10번째 줄 앞으로" in hints["scheduler-before-step"][2]
+
+
+REPLACES_AND_STOPS = """def sgd_update(params, lr):
+    for p in params:
+        p = p - lr * p.grad
+"""
+
+
+def test_no_edit_takes_away_what_another_mistake_hides() -> None:
+    """A bare `continue` mends the None only because the line behind it changes nothing as it is."""
+    _, after = _checked("sgd_update", REPLACES_AND_STOPS)
+    first, second = after.diagnosis.mistakes
+    assert {first.id, second.id} == {"touches-none", "replaces-tensor"}
+    assert not [one for one in (first, second) if one.own_edit and "continue" in one.own_edit.new[-1]]

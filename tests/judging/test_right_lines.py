@@ -135,3 +135,9 @@ def test_a_missing_call_is_found_in_a_mistake_of_many_lines() -> None:
     assert found is not None
     assert (found.line, found.title) == (2, "")
     assert "`scaler.step`" in found.sentence
+
+
+def test_a_bare_jump_comes_with_its_condition(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = "def train_step(xs):\n    for x in xs:\n        if x is None:\n            continue\n        x.add_(1)\n"
+    shown = shown_for(monkeypatch, right.replace("continue", "x = 0"), right)
+    assert shown == ("if x is None:", "    continue")

@@ -83,3 +83,36 @@ def test_no_solution_fits_a_wording_and_every_pattern_is_one(number: int) -> Non
     assert re.compile(wording.beside)
     alone = msgspec.structs.replace(mistake, wordings=(wording,))
     assert fitting_wording(exercise, alone, LearnerCode(exercise_source(exercise))) is None
+
+
+NUMPY = "def train_step(model, opt, loss_fn, xb, yb):\n"
+RETURNS_NUMPY = "    return loss.detach().numpy()\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (NUMPY + RETURNS_NUMPY, 2),
+        (f'{NUMPY}    """Do not\n    return l.numpy() here."""\n    return loss\n', None),
+        (f'{NUMPY}    print("return l.numpy() here")\n    return loss\n', None),
+        (f'{NUMPY}    """Do not return l.numpy() here."""\n{RETURNS_NUMPY}', 3),
+        (f"def number(loss):\n{RETURNS_NUMPY}\n{NUMPY}    return number(loss_fn(xb, yb))\n", 2),
+        (f"def plot(loss):\n{RETURNS_NUMPY}\n{NUMPY}    return loss\n", None),
+    ],
+)
+def test_code_that_runs_for_the_exercise_is_read(text: str, line: int | None) -> None:
+    exercise = COURSE.exercise("train_step")
+    (mistake,) = (mistake for mistake in exercise.mistakes if mistake.id == "returns-tensor")
+    found = fitting_wording(exercise, mistake, LearnerCode(text))
+    assert (None if found is None else found.line) == line
+
+
+def test_what_stands_beside_is_another_statement() -> None:
+    exercise = COURSE.exercise("train_step")
+    wording = msgspec.structs.replace(WORDINGS[0][2], code="copy", beside=r"\.data")
+    mistake = msgspec.structs.replace(exercise.mistakes[0], wordings=(wording,))
+    alone = f"{NUMPY}    old = copy(p.data)\n"
+    assert fitting_wording(exercise, mistake, LearnerCode(alone)) is None
+    found = fitting_wording(exercise, mistake, LearnerCode(f"{alone}    p.data = old\n"))
+    assert found is not None
+    assert found.line == 2

@@ -365,3 +365,28 @@ def test_a_slip_in_the_file_is_told_to_its_author(
 def _no_kept_rewards() -> Iterator[None]:
     yield
     load_rewards.cache_clear()
+
+
+def test_what_was_mended_by_lines_that_were_told_is_overcome_later() -> None:
+    """All 36 mistakes counted as overcome after the lines to write had been read of each."""
+    life = Life()
+    road = [["missing-zero-grad", ["생각할 것", "", "고칠 줄"]]]
+    life.do("check", "fit", passed=False, mistakes=["missing-zero-grad", "returns-tensor"], road=road)
+    life.do("hint", "fit", number=1, mistake="missing-zero-grad")
+    life.do("hint", "fit", number=3, mistake="missing-zero-grad", lines=True)
+    life.do("check", "fit", passed=False, mistakes=["missing-zero-grad"], road=road)
+    life.do("check", "fit", passed=True)
+    told = {m.id: m.mastered for m in history(life.events).mistakes.values()}
+    assert told == {"missing-zero-grad": False, "returns-tensor": True}
+    for kind, what, detail in (
+        ("clinic", "fit/missing-zero-grad", {"rating": 2}),
+        ("drill", "fit", {}),
+        ("reset", "fit", {}),
+        ("check", "fit", {"passed": False, "mistakes": ["missing-zero-grad"]}),  # and mended by oneself
+    ):
+        later = Life()
+        later.events, later.now = [*life.events], life.now
+        later.do(kind, what, **detail)
+        if kind in ("reset", "check"):
+            later.do("check", "fit", passed=True)
+        assert all(m.mastered for m in history(later.events).mistakes.values()), kind

@@ -46,6 +46,9 @@ def test_hints_go_from_the_idea_to_the_line_to_the_answer() -> None:
     idea, asked = newest(), newest()
     assert plain(named.hint) in idea
     assert "찍은 것은 확인한 결과 아래에 나와요" in idea, "only the check calls the function"
+    assert ".grad.norm()만 찍어도 돼요" in idea, (
+        "a layer's gradient takes thirty lines, of which a card shows three"
+    )
     assert plain(named.hint) not in card
     assert re.findall(r"(\d+번째 줄)보다 앞", card)
     assert "번째 줄" not in idea

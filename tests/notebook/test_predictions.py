@@ -17,7 +17,7 @@ def _one_question(monkeypatch: pytest.MonkeyPatch) -> None:
     lesson = Lesson("01", "01_made", "made", "만든 레슨", 1, (), (ASKED,))
     monkeypatch.setattr(predictions, "load_course", lambda: Course("한 스텝", "", (lesson,)))
     monkeypatch.setattr(predictions, "_REVEALED", {})
-    monkeypatch.setattr(predictions, "_choice_texts", dict)
+    monkeypatch.setattr(predictions, "_questions", lambda: predictions._Questions({}, {}))
 
 
 @pytest.fixture
@@ -133,3 +133,15 @@ def test_buttons_choose_and_the_reason_appears_where_it_was_missing(
     assert ASKED.wrong["a"] in bundle["text/markdown"]
     assert f'data-prediction="{ASKED.id}"' in bundle["text/html"], "predictions.js looks for it"
     assert Progress.load().predictions == {"01-3": "a"}
+
+
+def test_a_question_is_called_as_the_notebook_calls_it(
+    published: list[tuple[dict[str, Any], dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`01-9` is the third of its notebook: ids are counted through the lesson."""
+    monkeypatch.setattr(predictions, "_questions", lambda: predictions._Questions({}, {"01-3": "예측 2"}))
+    predictions.reveal("01-3")
+    predictions.predict("01-3", "b")
+    told = [bundle["text/plain"] for bundle, _ in published]
+    assert "위의 예측 2에서 고르거나" in told[0]
+    assert any(text.startswith("예측 2에서 b를 골랐습니다.") for text in told)

@@ -28,7 +28,7 @@ from grader.learner.event import happened
 from grader.learner.progress import Progress
 from grader.notebook.check import judge_in_kernel
 from grader.observe.wording import in_past
-from grader.practice import clinic_cell
+from grader.practice import clinic_cell, symptoms
 from grader.practice import visit as visit_module
 from grader.practice.case import draw
 from grader.practice.real_bugs import case_of, load_real_bugs
@@ -546,3 +546,35 @@ def test_progress_says_what_is_due(
     said = capsys.readouterr().out
     assert "다시 볼 실수 1개" in said
     assert "여는 명령: grader clinic" in said
+
+
+def test_lines_are_those_of_the_code_that_was_handed_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`m` showed the old lines, and nothing said that they are not those of the changed file."""
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "clinic" / "accumulate.py"
+
+    def changes() -> str:
+        text = file.read_text(encoding="utf-8")
+        file.write_text(text.replace("def accumulate", "# mine\ndef accumulate"), encoding="utf-8")
+        return "m"
+
+    typed(monkeypatch, "m", "q", changes, "q", "q")
+    assert run(["clinic", "accumulate"]) == 0
+    assert " ".join(capsys.readouterr().out.split()).count("줄은 처음 받은 코드에서 짚어요") == 1
+
+
+def test_where_nothing_moves_no_choice_says_that_the_first_update_differs() -> None:
+    """It is true as well: parameters that stay where they are differ from those that moved."""
+    exercise = load_course().exercise("train_step")
+    asked = 0
+    for number in range(6):
+        case = draw(exercise, ["missing-step"], random.Random(number))
+        assert case is not None
+        question = symptoms.question(case, random.Random(number))
+        if question is not None:
+            asked += 1
+            assert "움직이지 않아요" in question.choices[question.answer]
+            assert not any("벌써 매개변수가 달라요" in text for text in question.choices.values())
+    assert asked

@@ -210,3 +210,17 @@ def test_a_pass_with_the_answer_is_told_and_comes_back_in_the_drill() -> None:
     Progress.load().record_drill("train_step")
     assert not any("기억만으로" in line for line in practice_lines(date.today(), "", "grader drill {}"))
     assert "넘어선 실수 1개" in progress().text
+
+
+def test_mistakes_whose_lines_were_told_and_the_queue_are_explained() -> None:
+    road = [["missing-zero-grad", ["", "", "고칠 줄"]]]
+    record(
+        ("check", "train_step", {"passed": False, "mistakes": ["missing-zero-grad"], "road": road}),
+        ("hint", "train_step", {"number": 3, "mistake": "missing-zero-grad", "lines": True}),
+        ("check", "train_step", {"passed": True}),
+    )
+    shown = progress()
+    for text in (" ".join(shown.text.split()), plain(shown.html)):
+        assert "만난 실수 1개 · 넘어선 실수 0개" in text
+        assert "고칠 줄이나 정답을 보고 고친 실수는" in text
+        assert "만난 실수 1개는 잊을 만할 때 클리닉에서 다시 나와요. 하루에 많아야 5개이고" in text

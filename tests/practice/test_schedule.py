@@ -8,9 +8,9 @@ import pytest
 from grader.course.reading import load_course
 from grader.learner.event import LearnerEvent, in_order
 from grader.learner.progress import Progress
-from grader.practice.case import is_scattered
+from grader.practice.case import changes_only_numbers, is_scattered
 from grader.practice.schedule import Appointment, appointments
-from grader.practice.today import candidates, for_new_cases, new_case, today
+from grader.practice.today import candidates, for_new_cases, last_exercise, new_case, today
 from grader.practice.visit import closing, opening
 
 COURSE = load_course()
@@ -192,3 +192,32 @@ def test_a_mistake_in_many_places_comes_after_all_others() -> None:
     last = new_case([exercise], others, random.Random(0), seen=0)
     assert last is not None
     assert last.mistakes[0].id in scattered
+
+
+def test_no_exercise_twice_in_a_row_where_another_waits() -> None:
+    """Two of three new cases were of one exercise, one after the other."""
+    passed = [COURSE.exercise(name) for name in ("train_step", "mend_step")]
+    for number in range(8):
+        for last, other in (("train_step", "mend_step"), ("mend_step", "train_step")):
+            case = new_case(passed, (), random.Random(number), seen=1, last=last)
+            assert case is not None
+            assert case.exercise.name == other
+    alone = new_case(passed[:1], (), random.Random(1), seen=1, last="train_step")
+    assert alone is not None
+    learner = Progress.load()
+    learner.record([mended(0, "missing-step")])
+    assert last_exercise(learner) == "train_step"
+
+
+def test_a_mistake_of_written_numbers_comes_after_those_of_the_loop() -> None:
+    """`(2 + step) / (11 + step)` is found by comparing digits with the docstring."""
+    exercise = COURSE.exercise("ema_update_")
+    numbers = {mistake.id for mistake in exercise.mistakes if changes_only_numbers(exercise, mistake.id)}
+    assert "counts-from-one" in numbers
+    assert not numbers & {"swapped-shares", "no-warmup", "copies-weights"}
+    met: set[tuple[str, str]] = set()
+    for number in range(6):
+        case = new_case([exercise], met, random.Random(number), seen=0)
+        assert case is not None
+        assert case.mistakes[0].id not in numbers
+        met.add((exercise.name, case.mistakes[0].id))

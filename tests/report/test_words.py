@@ -66,6 +66,21 @@ def test_code_that_was_cut_off_is_not_told_what_may_end_it() -> None:
     assert words.headline(feedback).text == "실행이 끝나기 전에 밖에서 멈췄어요"
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        messages.TOO_MANY_THREADS_MESSAGE,
+        messages.TOO_MANY_PROCESSES_MESSAGE,
+        f"{messages.UNREADABLE_MESSAGE} (읽을 수 없는 답)",
+    ],
+)
+def test_advice_on_another_crash_is_not_to_look_for_exit(message: str) -> None:
+    feedback = replace(samples.stopped("crashed"), message=message)
+    assert "확인해 보세요" in words.headline(feedback).body
+    assert words.next_step(feedback) == ""
+    assert "exit" in words.next_step(samples.stopped("crashed"))
+
+
 def test_a_learners_own_not_implemented_error_is_no_placeholder() -> None:
     for text, is_told in (("", False), ("only SGD", True)):
         raised = replace(samples.raised(), error=f"NotImplementedError: {text}", raised=True)

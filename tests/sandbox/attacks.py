@@ -35,6 +35,7 @@ ATTACKS_EXPECTED = {
     "patches_torch": Expected(),
     "freezes_versions": Expected(),
     "replaces_again_when_restored": Expected(),
+    "replaces_the_clock": Expected(says=r"RuntimeError: .*`time.perf_counter`"),
     "replaces_without_end": Expected("crashed", says="종료 코드 1", other="lost"),
     "exchanges_classes": Expected(),
     "registers_copiers": Expected(says=r"RuntimeError: .*`copy._copy_dispatch`, `copy._deepcopy_dispatch`"),

@@ -76,7 +76,7 @@ LOADED, FIRST = frame({"event": "loaded"}), frame(ANSWER, b"trace")
 
 def test_an_act_told_after_the_answer_costs_nothing(played: PlayedChild) -> None:
     """A thread, or a `__del__`, acts on; the exercise after it is played, and the act is told of its file."""
-    act = frame({"event": "suspicious_act", "act": "sys._getframe", "line": 3})
+    act = frame({"event": "suspicious_act", "act": "sys._getframe", "line": 3, "program": 1})
     played.plays(LOADED, FIRST + act, frame({"exercise": "second"}, b"trace"))
     played.child.load("one file")
     assert played.child.play("first", 1) == b"trace"
@@ -85,12 +85,38 @@ def test_an_act_told_after_the_answer_costs_nothing(played: PlayedChild) -> None
 
 
 def test_an_act_told_after_the_answer_is_none_of_the_next_file(played: PlayedChild) -> None:
-    act = frame({"event": "suspicious_act", "act": "sys._getframe", "line": 3})
+    act = frame({"event": "suspicious_act", "act": "sys._getframe", "line": 3, "program": 1})
     played.plays(LOADED, FIRST + act, LOADED)
     played.child.load("one file")
     played.child.play("first", 1)
     played.child.load("another file")
     assert played.child.suspicious_acts == {"one file": [("sys._getframe", 3)]}
+
+
+def test_acts_are_counted_for_the_program_that_did_them(played: PlayedChild) -> None:
+    """A thread of the first file acts on when the text of the second one was sent, but has not been loaded yet."""
+    acts = [
+        frame({"event": "suspicious_act", "act": "sys._getframe", "line": line, "program": program})
+        for program in (1, 2)
+        for line in range(20)
+    ]
+    played.plays(LOADED, b"".join(acts[:20]) + LOADED + b"".join(acts[20:]), FIRST)
+    played.child.load("one file")
+    played.child.load("another file")
+    assert played.child.play("first", 1) == b"trace"
+    assert {text: len(acts) for text, acts in played.child.suspicious_acts.items()} == {
+        "one file": 20,
+        "another file": 20,
+    }
+
+
+@pytest.mark.parametrize("program", [None, 0, 2, "1"])
+def test_an_act_of_no_program_is_forged(played: PlayedChild, program: object) -> None:
+    act = frame({"event": "suspicious_act", "act": "sys._getframe", "line": 3, "program": program})
+    played.plays(LOADED, act + FIRST)
+    played.child.load("one file")
+    with pytest.raises(UnexpectedFrame):
+        played.child.play("first", 1)
 
 
 @pytest.mark.parametrize("piece", [0, 9], ids=["at once", "its end after the request"])
@@ -110,7 +136,7 @@ def test_an_answer_before_the_request_is_forged(
 
 def test_acts_have_an_end(played: PlayedChild) -> None:
     """Also those told after the answer: more than an honest child tells are forged."""
-    act = frame({"event": "suspicious_act", "act": "sys._getframe", "line": 3})
+    act = frame({"event": "suspicious_act", "act": "sys._getframe", "line": 3, "program": 1})
     played.plays(LOADED, FIRST + act * 21)
     played.child.load("one file")
     played.child.play("first", 1)

@@ -2,9 +2,11 @@
 
 import re
 import time
+from types import SimpleNamespace
 
 import pytest
 
+from grader.sandbox import sandbox as sandbox_module
 from grader.sandbox.client import Child, Limits
 from grader.sandbox.no_answer import ONLY_WAITED
 from grader.sandbox.sandbox import NO_TIME_LEFT, Job, Sandbox
@@ -120,22 +122,79 @@ def test_a_file_has_the_time_to_be_loaded_whenever_it_takes_its_turn(
     assert asked_for == [9]
 
 
-def test_after_a_submissions_time_nothing_more_is_begun(sandbox: Sandbox) -> None:
-    """What is running then comes to its end."""
-    now = time.monotonic()
-    late = "import time\n" + NEIGHBOUR.replace("opt.step()", "opt.step(); time.sleep(0.3)", 1)
-    outcomes = sandbox.run([Job(late, ("first", "second"))], SEED, deadline=now + 0.2)
-    assert [(outcome.status, outcome.detail) for outcome in outcomes] == [
-        ("ran", ""),
-        ("timeout", NO_TIME_LEFT),
-    ]
-    outcomes = sandbox.run([Job(NEIGHBOUR, ("first", "second"))], SEED, deadline=now)
-    assert {outcome.detail for outcome in outcomes} == {NO_TIME_LEFT}
+def test_after_a_submissions_time_nothing_more_is_begun(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is being played then comes to its end; and a fork may take so long that nothing is begun at all."""
+    now, play, fork_child = [0.0], Child.play, Sandbox._fork_child
+    clock = SimpleNamespace(monotonic=lambda: now[0], perf_counter=time.perf_counter)
+
+    def passes(child: Child, exercise: str, seed: int) -> bytes:
+        now[0] += 2.0
+        return play(child, exercise, seed)
+
+    def is_slow(sandbox: Sandbox, limits: Limits, requests: int) -> Child:
+        now[0] += 2.0
+        return fork_child(sandbox, limits, requests)
+
+    def outcomes(deadline: float) -> list[tuple[str, str]]:
+        now[0] = 0.0
+        jobs = [Job(NEIGHBOUR, ("first", "second"))]
+        return [(one.status, one.detail) for one in sandbox.run(jobs, SEED, deadline=deadline)]
+
+    monkeypatch.setattr(sandbox_module, "time", clock)
+    monkeypatch.setattr(Child, "play", passes)
+    assert outcomes(1.0) == [("ran", ""), ("timeout", NO_TIME_LEFT)]
+    assert outcomes(-1.0) == [("timeout", NO_TIME_LEFT)] * 2
+    monkeypatch.setattr(Sandbox, "_fork_child", is_slow)
+    assert outcomes(1.0) == [("timeout", NO_TIME_LEFT)] * 2
 
 
 def test_a_file_that_does_not_load_costs_its_own_exercises_only(sandbox: Sandbox) -> None:
     jobs = [Job((ATTACKS / "exits_at_import.py").read_text(), ("first",)), Job(NEIGHBOUR, ("second",))]
     assert [outcome.status for outcome in sandbox.run(jobs, SEED)] == ["crashed", "ran"]
+
+
+def test_the_time_of_a_load_that_failed_is_counted_once(sandbox: Sandbox) -> None:
+    outcomes = run(sandbox, (ATTACKS / "exits_at_import.py").read_text())
+    assert [outcome.status for outcome in outcomes] == ["crashed"] * 2
+    assert [outcome.seconds > 0 for outcome in outcomes] == [True, False]
+
+
+LEAVES_AN_END = """
+import builtins, os, threading, time
+
+def end():
+    while not hasattr(builtins, "next_file_is_loading"):
+        time.sleep(0.01)
+    os._exit(3)
+
+def first(model, opt, xb):
+    threading.Thread(target=end, daemon=True).start()
+    return 0.0
+"""
+TAKES_A_WHILE_TO_LOAD = """
+import builtins, time
+builtins.next_file_is_loading = True
+time.sleep(0.3)
+"""
+
+
+def test_what_a_file_leaves_does_not_cost_the_next_file_its_exercises(sandbox: Sandbox) -> None:
+    """A thread of the first file ends the child while the second one is being loaded."""
+    jobs = [Job(LEAVES_AN_END, ("first",)), Job(TAKES_A_WHILE_TO_LOAD + NEIGHBOUR, ("first", "second"))]
+    assert [outcome.status for outcome in sandbox.run(jobs, SEED)] == ["ran"] * 3
+
+
+def test_a_later_file_that_never_loads_ends_each_of_its_exercises(sandbox: Sandbox) -> None:
+    """It is loaded once more, as the first file of a child."""
+    jobs = [
+        Job(NEIGHBOUR, ("first",)),
+        Job((ATTACKS / "exits_at_import.py").read_text(), ("first", "second")),
+        Job(NEIGHBOUR, ("second",)),
+    ]
+    statuses = [outcome.status for outcome in sandbox.run(jobs, SEED)]
+    assert statuses == ["ran", "crashed", "crashed", "ran"]
 
 
 def test_a_file_that_ends_its_process_is_loaded_again_for_the_rest(sandbox: Sandbox) -> None:

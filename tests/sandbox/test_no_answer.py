@@ -21,7 +21,7 @@ EXITED_WITH_3 = 3 << 8
 
 
 def test_each_reason_for_killing_a_child_is_reported() -> None:
-    """One that is forgotten would be reported as an end by a signal: out of time or out of memory."""
+    """One that is forgotten would be reported as the end that it led to, SIGKILL: as if the machine were to blame."""
     assert not _STATUS_OF_REASON.keys() & _DETAIL_OF_REASON.keys()
     assert {*_STATUS_OF_REASON, *_DETAIL_OF_REASON} == {*get_args(KillReason)} - {"requested"}
 
@@ -30,8 +30,9 @@ def test_each_reason_for_killing_a_child_is_reported() -> None:
     ("report", "kind", "status", "detail"),
     [
         ({"reason": None, "status": signal.SIGKILL, "cpu": 9.9}, CutOff, "crashed", CUT_OFF),
-        ({"reason": None, "status": signal.SIGKILL, "cpu": 10.0}, NoAnswer, "timeout", ""),
-        ({"reason": None, "status": signal.SIGXCPU, "cpu": 10.2}, NoAnswer, "timeout", ""),
+        ({"reason": None, "status": signal.SIGKILL, "cpu": 10.1}, CutOff, "crashed", CUT_OFF),
+        ({"reason": None, "status": signal.SIGKILL, "cpu": 10.9}, NoAnswer, "timeout", ""),
+        ({"reason": None, "status": signal.SIGXCPU, "cpu": 11.2}, NoAnswer, "timeout", ""),
         ({"reason": None, "status": signal.SIGXCPU, "cpu": 0.1}, NoAnswer, "crashed", "SIGXCPU"),
         ({"reason": None, "status": signal.SIGSEGV, "cpu": 10.0}, NoAnswer, "crashed", "SIGSEGV"),
         ({"reason": None, "status": EXITED_WITH_3, "cpu": 0.1}, NoAnswer, "crashed", "종료 코드 3"),
@@ -42,6 +43,6 @@ def test_each_reason_for_killing_a_child_is_reported() -> None:
     ],
 )
 def test_how_a_child_ended_is_told(report: Header, kind: type[NoAnswer], status: str, detail: str) -> None:
-    """Its processor time was 10.5 s, of which the kernel counts whole seconds."""
+    """Its limit was 10.5 s of processor time; the kernel ends it at the next whole second, which is 11."""
     told = no_answer_for(report, 10.5)
     assert (type(told), told.status, told.detail) == (kind, status, detail)

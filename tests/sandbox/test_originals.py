@@ -1,7 +1,10 @@
 """What is replaced is put back and named; what torch and Python do by themselves is nobody's doing."""
 
+import builtins
 import copy
+import importlib
 import marshal
+import pkgutil
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -17,6 +20,7 @@ import grader.base
 import grader.exercises
 import grader.observe
 import grader.sandbox
+import grader.sandbox.inside
 from grader.sandbox.inside.child import _replacement_failure
 from grader.sandbox.inside.hidden_modules import HiddenModules
 from grader.sandbox.inside.originals import Originals
@@ -91,6 +95,28 @@ def test_what_was_swapped_and_swapped_back_is_named(originals: Originals, module
     swap_code(module)
     module.helper.__code__ = own
     assert originals.restore() == ["helper"]
+
+
+ONLY_BEFORE = {"absent_packages", "isolation", "seccomp", "server", "system_calls"}
+"""Modules of `grader.sandbox.inside` whose code runs in no child, or before its submission."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [one.name for one in pkgutil.iter_modules(grader.sandbox.inside.__path__) if one.name not in ONLY_BEFORE],
+)
+def test_what_runs_beside_a_submission_has_builtins_of_its_own(name: str) -> None:
+    """A builtin function that is replaced and put back at once would lie to it, and nobody would notice."""
+    module = importlib.import_module(f"grader.sandbox.inside.{name}")
+    owners = [module, *(value for value in vars(module).values() if isinstance(value, type))]
+    functions = [
+        value
+        for owner in owners
+        for value in vars(owner).values()
+        if isinstance(value, types.FunctionType) and value.__code__.co_filename == module.__file__
+    ]
+    assert functions
+    assert [one for one in functions if one.__builtins__ is vars(builtins)] == []
 
 
 def swap_code(module: types.ModuleType) -> None:

@@ -10,9 +10,10 @@ import time
 import pytest
 
 from grader.sandbox import bubblewrap, server_process
+from grader.sandbox import sandbox as sandbox_module
 from grader.sandbox.client import Child
 from grader.sandbox.inside.protocol import Header
-from grader.sandbox.no_answer import CUT_OFF, ONLY_WAITED, NoAnswer, ServerGone
+from grader.sandbox.no_answer import CUT_OFF, ONLY_WAITED, CutOff, NoAnswer, ServerGone
 from grader.sandbox.sandbox import Job, Sandbox
 from grader.sandbox.server_process import SandboxUnavailable, ServerProcess
 from tests.places import ROOT
@@ -72,6 +73,39 @@ def test_a_child_that_something_else_kills_is_not_out_of_memory(
     monkeypatch.setattr(Child, "play", is_killed)
     assert [(outcome.status, outcome.detail) for outcome in run(sandbox, NEIGHBOUR)] == expected
     assert sandbox.doubtful_outcomes == before + (kills == 2)
+
+
+def test_acts_are_told_of_a_child_that_was_cut_off_before_the_first_answer(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play = Child.play
+
+    def is_cut_off(child: Child, exercise: str, seed: int) -> bytes:
+        play(child, exercise, seed)
+        raise CutOff
+
+    monkeypatch.setattr(Child, "play", is_cut_off)
+    outcomes = run(sandbox, "import sys\nsys._getframe()\n" + NEIGHBOUR)
+    assert [outcome.detail for outcome in outcomes] == [CUT_OFF] * 2
+    assert [outcome.suspicious_acts for outcome in outcomes] == [(), (("sys._getframe", 2),)]
+
+
+def test_a_sandbox_that_cannot_be_made_leaves_no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[ServerProcess] = []
+    start = Sandbox._start_server
+
+    def notes(sandbox: Sandbox) -> ServerProcess:
+        started.append(start(sandbox))
+        return started[-1]
+
+    def fails(_lessons: object) -> None:
+        raise OSError("no drivers")
+
+    monkeypatch.setattr(Sandbox, "_start_server", notes)
+    monkeypatch.setattr(sandbox_module, "ParcelContents", fails)
+    with pytest.raises(OSError, match="no drivers"):
+        Sandbox("none", lessons=["probe"])
+    assert [server.is_alive for server in started] == [False]
 
 
 def test_a_child_that_gets_ready_too_late_is_forked_again(
@@ -209,6 +243,21 @@ def test_a_child_that_cannot_be_isolated_is_nobodys_crash(monkeypatch: pytest.Mo
     while any(alive(pid) for pid in family) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not any(alive(pid) for pid in family)
+
+
+def test_a_keeper_that_cannot_isolate_its_child_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not that the machine is busy: nobody would find out what to do."""
+    fails = (
+        "from grader.sandbox.inside import isolation, server; import errno, os\n"
+        "def fails(**_): raise OSError(errno.ENOSPC, 'unshare: ' + os.strerror(errno.ENOSPC))\n"
+        "isolation.create_namespaces = fails; server.main()"
+    )
+    monkeypatch.setattr(server_process, "_SERVE_CODE", fails)
+    with (
+        Sandbox("bwrap", limits=LIMITS, lessons=["probe"]) as sandbox,
+        pytest.raises(SandboxUnavailable, match=r"grader doctor.*\nOSError: .*unshare: No space left"),
+    ):
+        run(sandbox, NEIGHBOUR)
 
 
 HELPERS = """

@@ -27,6 +27,7 @@ SPELLED_OTHERWISE = {
     r"exec('import sys\nsys._get' + 'frame()')": "sys._getframe",
     "eval(\"__import__('sys')._getframe()\")": "sys._getframe",
     "exec(\"def f(): __import__('inspect').stack()\", globals()); f()": "sys._getframe",
+    "import builtins as b, sys; own = b.len; b.len = lambda _: 99; sys._getframe(); b.len = own": "sys._getframe",
     "setattr(frame_of_an_error, '__co' + 'de__', (lambda: 0).__code__)": "__code__",
 }
 HONEST = [
@@ -34,6 +35,9 @@ HONEST = [
     "__import__('warnings').warn('careful')",
     "__import__('logging').getLogger().warning('a log')",
     "__import__('collections').namedtuple('Point', 'x y')",
+    "__import__('types').coroutine(lambda: (yield))",
+    "__import__('inspect').getfile(frame_of_an_error)",
+    "__import__('inspect').signature(frame_of_an_error)",
     "__import__('torch').manual_seed(0)",
     "__import__('copy').deepcopy(model)",
     "__import__('gc').collect()",
@@ -67,7 +71,7 @@ def test_reaching_is_seen(sandbox: Sandbox, act: str, named: str) -> None:
 
 def test_what_everybody_does_is_not(sandbox: Sandbox) -> None:
     text = "".join(f"\n    {act}" for act in HONEST)
-    program = NEIGHBOUR.replace("\n    opt.step()", f"{text}\n    opt.step()")
+    program = HELPER + NEIGHBOUR.replace("\n    opt.step()", f"{text}\n    opt.step()")
     outcomes = run(sandbox, program)
     assert [(outcome.status, outcome.suspicious_acts) for outcome in outcomes] == [("ran", ())] * 2
     for outcome in outcomes:
@@ -122,7 +126,7 @@ import sys, threading, time
 from grader.sandbox.inside.suspicious_acts import watch_for_suspicious_acts
 
 at_once, most_at_once, told = 0, 0, []
-def report(act, line):
+def report(act, line, program):
     global at_once, most_at_once
     at_once += 1
     most_at_once = max(most_at_once, at_once)

@@ -98,7 +98,7 @@ def test_korean_and_english_find_the_same(opened: Opened) -> None:
     ):
         query.fill(other)
         assert found(page) == by_korean, other
-    assert f"{len(by_korean)}곳" in page.get_by_role("status").inner_text()
+    assert f"이 말이 나오는 절과 용어 {len(by_korean)}개" in page.get_by_role("status").inner_text()
     query.fill("zero_grad")
     assert any(address.startswith("gallery.html#") for address in found(page))
     query.fill("<b>없는 말</b>")

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grader.submission.practice_cells import exercise_meant, own_name
 from grader.submission.source_file import SourceFile
 from grader.submission.submission import read_submission
 from tests.submission.samples import EXERCISES, code, kept, notebook, read
@@ -243,3 +244,13 @@ def test_a_submission_reads_as_if_practice_were_not_there(tmp_path_factory, draw
     path = tmp_path_factory.getbasetemp() / f"any{suffix}"
     numbers = {place: n for n, place in enumerate(places, start=1)}
     assert Seen.of(read(path, write(*cells)), numbers) == Seen.of(read(path, write(*own)))
+
+
+def test_an_exercise_that_ends_with_an_underscore():
+    """Its cell was called `ema_update__clinic`; one that was handed out so is still a clinic's."""
+    exercises = {"ema_update_", "train_step"}
+    assert own_name("ema_update_", "clinic") == "ema_update_clinic"
+    for name in ("ema_update_", "ema_update_clinic", "ema_update__drill"):
+        assert exercise_meant(name, exercises) == "ema_update_"
+    assert exercise_meant("train_step_drill", exercises) == "train_step"
+    assert exercise_meant("ema_update", exercises) is None, "a function of the learner's own"

@@ -321,6 +321,34 @@ def test_a_cell_that_the_learner_runs_again_meanwhile_keeps_the_verdict(lab: Sta
     page.wait_for_selector(f"text=→ 결과 {ALONE.answer} >> visible=true")
 
 
+def test_a_choice_before_the_kernel_is_there_says_what_it_waits_for(lab: Started, page: Any) -> None:
+    """It said that the experiment runs, while nothing ran yet."""
+    code = nbformat.v4.new_code_cell
+    cells = [
+        code("from grader import predict, reveal"),
+        nbformat.v4.new_markdown_cell(QUESTION),
+        code(f'predict("{ALONE.id}")', metadata={"tags": ["predict"]}),
+        code(f'reveal("{ALONE.id}")'),
+    ]
+    metadata = nbformat.read(COURSE.parts[0].notebook, as_version=4).metadata
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), lab.folder / "early.ipynb")
+    held: list[Any] = []
+    page.route(
+        re.compile(r"/api/sessions"),
+        lambda route: held.append(route) if route.request.method == "POST" else route.continue_(),
+    )
+    page.goto(f"{lab.address}/lab/tree/early.ipynb?reset")
+    choice = choices(page, ALONE.id).first
+    choice.click()
+    says = "e => getComputedStyle(e, '::after').content"
+    assert "커널을 준비하고 있어요" in choice.evaluate(says)
+    for route in held:
+        route.continue_()
+    page.unroute_all()
+    page.wait_for_selector(f"text=→ 결과 {ALONE.answer} >> visible=true")
+    assert "준비하고" not in choice.evaluate(says)
+
+
 def test_a_choice_made_while_another_runs_is_kept(lab: Started, page: Any) -> None:
     """Two questions share an experiment. The second is answered while what prepares it runs: both have a verdict.
 
@@ -606,3 +634,38 @@ def test_a_check_runs_the_cells_that_it_needs(lab: Started, page: Any) -> None:
     page.keyboard.press("Shift+Enter")  # the check follows by itself
     page.get_by_text("실수를").first.wait_for()
     assert texts_of(acts) == ["힌트", "현미경", "이어서 읽기"]
+
+
+def test_the_cells_that_a_check_needs_run_without_moving_the_view(lab: Started, page: Any) -> None:
+    """From the second notebook on: the view went to the top, where the cells are that the button runs."""
+    code = nbformat.v4.new_code_cell
+    cells = [
+        code("# 준비: 함수\nfrom grader import check", metadata={"tags": ["folded"]}),
+        nbformat.v4.new_markdown_cell("\n\n".join(["긴 글입니다."] * 60)),
+        code(THREE_MISTAKES, metadata={"tags": ["exercise:train_step"]}),
+        code("check(train_step)", metadata={"tags": ["check"]}),
+        nbformat.v4.new_markdown_cell("\n\n".join(["긴 글입니다."] * 60)),
+    ]
+    metadata = nbformat.read(COURSE.parts[0].notebook, as_version=4).metadata
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), lab.folder / "far.ipynb")
+    page.goto(f"{lab.address}/lab/tree/far.ipynb?reset")
+    page.wait_for_selector("text=Python 3 (ipykernel) | 대기")
+    checking = page.locator(".jp-CodeCell", has_text="check(train_step)").last
+    checking.locator(".cm-content").click()
+    page.keyboard.press("Control+Enter")
+    needed = page.locator(".hanstep-acts button", has_text="필요한 위의 셀을")
+    needed.wait_for()
+    page.evaluate(WATCH_TOPS)
+    needed.click()
+    page.get_by_text("실수를").first.wait_for()
+    page.wait_for_timeout(500)
+    assert page.evaluate("() => window.hanstepTops.least > 300"), "the first cell is at the top"
+    assert in_view(page, page.get_by_text("실수를").first)
+
+
+WATCH_TOPS = """() => {
+  const view = document.querySelector('.jp-NotebookPanel:not(.lm-mod-hidden) .jp-WindowedPanel-outer');
+  const tops = (window.hanstepTops = { least: view.scrollTop });
+  view.addEventListener('scroll', () => (tops.least = Math.min(tops.least, view.scrollTop)));
+}"""
+"""How far up the view has been since."""

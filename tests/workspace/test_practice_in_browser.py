@@ -153,11 +153,15 @@ def test_while_a_drill_runs_what_shows_the_answer_is_folded(lab: Started, page: 
     shown = page.locator(".jp-CodeCell .cm-content, .jp-OutputArea-output", has_text="loss_fn(model")
     page.wait_for_function("() => document.querySelectorAll('.jp-InputPlaceholder').length === 1")
     assert shown.filter(visible=True).count() == 0
+    assert page.locator(".jp-Cell-outputWrapper .jp-PlaceholderText").count() == 0, "it shows the HTML's text"
+    away = page.get_by_text("드릴이 끝날 때까지 가려 두었어요")
+    away.wait_for()
     page.keyboard.insert_text(BODY.replace("opt.step()", "opt.step()\n    opt.zero_grad()"))
     page.keyboard.press("Control+Enter")
     page.locator(".hanstep-clock[data-done]").wait_for()
     lesson.cell("def train_step(").wait_for()
     assert shown.filter(visible=True).count() == 3
+    assert away.count() == 0
 
 
 def opened(lab: Started, page: Any, name: str, *codes: str) -> None:

@@ -99,7 +99,9 @@ def test_a_second_start_leaves_work_alone(course: Course, folder: Path) -> None:
     _, said = told(lambda report: prepare(folder, report))
     assert work.read_text(encoding="utf-8") == "내 답"
     assert "쓰던 것을 그대로 둬요" in said
-    assert f"이미 있어요: {untouched}" in said
+    assert said.count("이미 있") == 1, "a line for each of 49 files told nothing"
+    assert f"이미 있는 파일 1개는 그대로 두었어요: {folder}" in said
+    assert str(untouched) not in said
 
 
 def test_a_new_edition_replaces_only_what_nobody_changed(course: Course, folder: Path) -> None:

@@ -1,4 +1,9 @@
-"""Make a tiny GPT, batches for it and values of `max_norm`, with which the driver `train_gpt` calls the function."""
+"""Make a tiny GPT, batches for it and values of `max_norm`, with which the driver `train_gpt` calls the function.
+
+The model is `fixtures/language.py gpt`; how many samples there are is in the constants here, and of how many tokens in
+`token_ids` there. For a check that needs other data, add an argument to `make_gpt_case`, as `with_limits`. What changes
+the data of scenarios that exist changes their runs, too: see "A scenario" in grader/README.md for what to build anew.
+"""
 
 import math
 from collections.abc import Sequence
@@ -21,25 +26,25 @@ _TRAIN_SIZES = (3, 2, 1, 4)
 _VAL_SIZES = (2, 4, 1)
 """Samples in each validation batch. They differ, so that a mean over samples differs from a mean over batches."""
 _MAX_CACHED = 32
-"""Maximum number of data sets in the cache: one for each scenario of a driver at one seed, and room for more."""
+"""Maximum number of data sets in the cache: one for each scenario of `train_gpt` at one seed, and room for more."""
 
 
 @dataclass(frozen=True)
 class GptCase:
-    """A model, its data, and limits for clipping that fit the gradients of these data, or infinite ones."""
+    """A model, its data and, if asked for, limits for clipping that fit the gradients of these data."""
 
     model: Net
     train_batches: Sequence[_TokenBatch]
     val_batches: Sequence[_TokenBatch]
-    clips_some: float
-    """A `max_norm` that clips the updates with the batches in the middle, and leaves some others alone. Infinite in a
-    case without norms.
+    limit_for_large: float | None
+    """A `max_norm` that clips the updates with the batches in the middle, and leaves some others alone. None in a case
+    without limits.
 
-    So it is in the scenario `clip` for 985 of 1,000 seeds. For 12 no update is left alone; for 3 the second or the
-    third is.
+    So it is in both epochs of the scenario `clip` for 920 of 1,000 seeds. For all of them, the second update is
+    clipped, which is in the warm-up; for 12, no update is left alone.
     """
-    clips_all: float
-    """A `max_norm` that clips every update. Infinite in a case without norms.
+    limit_for_all: float | None
+    """A `max_norm` that clips every update. None in a case without limits.
 
     It lies below the largest component that each gradient has at the start, so that clipping by value acts too and
     shows: that component is at least 1/√197 = 0.07 of the norm, as there are 197 parameters, and the limit is 0.04 of
@@ -47,20 +52,20 @@ class GptCase:
     """
 
 
-def make_gpt_case(env: Env, dropout: float = 0.0, *, with_norms: bool = False) -> GptCase:
-    """Return a model in train mode, its data and, if `with_norms`, limits that fit the norms of the gradients."""
-    data = _make_data(env, with_norms)
-    clips_some, clips_all = math.inf, math.inf
-    if with_norms:
+def make_gpt_case(env: Env, dropout: float = 0.0, *, with_limits: bool = False) -> GptCase:
+    """Return a model in train mode, its data and, if `with_limits`, limits that fit the norms of the gradients."""
+    data = _make_data(env, with_limits)
+    limit_for_large, limit_for_all = None, None
+    if with_limits:
         # Halfway, on a log scale, between the large norms in the middle and the small one at the end.
-        clips_some = math.sqrt(min(data.norms[1:-1]) * data.norms[-1])
-        clips_all = 0.04 * min(data.norms)
+        limit_for_large = math.sqrt(min(data.norms[1:-1]) * data.norms[-1])
+        limit_for_all = 0.04 * min(data.norms)
     return GptCase(
         gpt(env, dropout).train(),
         _copies(data.train_batches),
         _copies(data.val_batches),
-        clips_some,
-        clips_all,
+        limit_for_large,
+        limit_for_all,
     )
 
 

@@ -89,7 +89,7 @@ class _Training:
         states: bool = False,
         number_val_batches: bool = False,
         dropout: float = 0.0,
-        with_norms: bool = False,
+        with_limits: bool = False,
     ) -> None:
         """Make the model, the data and the optimizer, and let the recorder watch them.
 
@@ -100,9 +100,9 @@ class _Training:
             number_val_batches: let forward events number the validation batches instead of the training batches; a pass
                 on any other batch has no number.
             dropout: the model's dropout.
-            with_norms: give the case limits that fit its gradients' norms, for scenarios about clipping.
+            with_limits: give the case limits that fit its gradients' norms, for scenarios about clipping.
         """
-        self.stage, self.case = stage, make_gpt_case(stage.env, dropout, with_norms=with_norms)
+        self.stage, self.case = stage, make_gpt_case(stage.env, dropout, with_limits=with_limits)
         self.model = self.case.model
         self.optimizer = make_optimizer(self.model)
         numbered = self.case.val_batches if number_val_batches else self.case.train_batches
@@ -240,7 +240,7 @@ def _steady_training(stage: Stage) -> _Training:
     def steady_sgd(model: nn.Module) -> Optimizer:
         return torch.optim.SGD(two_groups(model, (_STEADY_RATE, _STEADY_RATE)), lr=_STEADY_RATE)
 
-    return _Training(stage, steady_sgd, states=True, with_norms=True)
+    return _Training(stage, steady_sgd, states=True, with_limits=True)
 
 
 @driver.scenario("clip", "클리핑", atol=CLIP_ATOL)
@@ -250,7 +250,7 @@ def _clip(stage: Stage) -> None:
     A wrong program clips by value, by group, before the gradients are there, only after the warm-up, or never.
     """
     training = _steady_training(stage)
-    training.train(n_epochs=2, max_norm=training.case.clips_some, **_STEADY)
+    training.train(n_epochs=2, max_norm=training.case.limit_for_large, **_STEADY)
 
 
 @driver.scenario("late-clip", "워밍업 뒤부터 클리핑", check="clip", atol=CLIP_ATOL)
@@ -260,7 +260,7 @@ def _late_clip(stage: Stage) -> None:
     A wrong program begins to clip one step early or late, or does not look at `clip_after_warmup`.
     """
     training = _steady_training(stage)
-    training.train(n_epochs=1, max_norm=training.case.clips_all, clip_after_warmup=True, **_STEADY)
+    training.train(n_epochs=1, max_norm=training.case.limit_for_all, clip_after_warmup=True, **_STEADY)
 
 
 # ---- evaluations ---------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ What they build on:
     _gradient_scaling.py        `GradScaler` on the CPU, and gradients' norms at each update
     _simulated_accelerator.py   Accelerate's `Accelerator` as with several processes
     _checkpoint_file.py         records what a checkpoint holds and how it replaced an earlier one
+    _saved_moment.py            tells whether the states in a checkpoint are those of one moment
     _file_replacement.py        observes that replacement
     _full_disk.py               a disk that fills up during a save
 """

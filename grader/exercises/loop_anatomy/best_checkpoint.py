@@ -1,16 +1,18 @@
 """Driver of `BestCheckpoint`, which keeps the training state of the best score in one file.
 
 Promises of the exercise, and the scenarios that check them:
-    it saves when a score is higher than every one before: `best`, `ties`, `negative`; the first one whatever it is, 0.0
-    too: `zero`, `again`; but a NaN never: `nan`, `nan-unsaved`
-    `update` returns whether it saved: `returns`
-    the file holds the state of that moment, and all that a run needs to go on: `best`, `content`
+    it saves when a score is higher than every one before: `best`, `ties`; the first one whatever it is: `zero`,
+    `negative`, `again`; but a NaN never: `nan`, `nan-unsaved`
+    `update` returns whether it saved: `returns`, `nan-unsaved`
+    the file holds the states of that moment, and all that a training needs to go on: `best`, `content`
+    the path may be a text: `text-path`
     it opens with `weights_only=True`, with the promised keys and plain values: `content`, `plain`, `numpy`, `dict`
     a crash while saving leaves the old file or the new one whole: `crash`; files do not pile up: `folder`
 
-The run that is saved is a `DriverTraining`, which the driver trains itself. "Weights" are its whole `state_vector`.
+What is saved is a `DriverTraining`, which the driver trains itself. "Weights" are its whole `state_vector`.
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. To add a scenario or a promise, see
+grader/README.md; known mistakes are in solutions/02_loop_anatomy/BestCheckpoint.toml.
 """
 
 import math
@@ -20,9 +22,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
-from torch.optim import Optimizer
-from torch.optim.lr_scheduler import LRScheduler
 
 from grader.exercises.fixtures.checkpoints import as_fact, flat_state, read_checkpoint, scratch_folder
 from grader.exercises.fixtures.classifiers import batches
@@ -33,6 +32,13 @@ from grader.exercises.loop_anatomy._checkpoint_file import (
     watched_replacement,
 )
 from grader.exercises.loop_anatomy._full_disk import full_disk
+from grader.exercises.loop_anatomy._saved_moment import (
+    Moment,
+    load_momentum_and_rates,
+    load_step_count,
+    moment_of,
+    record_other_moments,
+)
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.recorder import Recorder
 from grader.observe.trace import Fact
@@ -44,10 +50,10 @@ driver = Driver("BestCheckpoint")
 class _Update(NamedTuple):
     """One call of `update`, just after it."""
 
-    run: DriverTraining
-    """The run whose state it was given."""
-    weights_so_far: list[Tensor]
-    """The run's weights at each call of `update` so far, this one included."""
+    training: DriverTraining
+    """The training whose state it was given."""
+    moments: tuple[Moment, ...]
+    """The training's states at each call of `update` so far, this one included."""
     returned: Fact
 
 
@@ -66,28 +72,36 @@ def _update_for_each(
         path: the checkpoint's path.
         scores: what each call of `update` is given as its score.
         as_text: give the path as str; otherwise as Path.
-        norm_dropout: train a model with BatchNorm and dropout.
+        norm_dropout: train a model with BatchNorm and dropout, and put BatchNorm into eval mode for each call of
+            `update`, so that a program shows which calls `model.train()` after saving.
     """
     recorder, env = stage.recorder, stage.env
     student = stage.student("BestCheckpoint")
-    run = DriverTraining(env, norm_dropout=norm_dropout)
-    if norm_dropout:
-        run.model.layers[1].eval()  # so that a program which calls `model.train()` after saving shows
+    training = DriverTraining(env, norm_dropout=norm_dropout)
     data = batches(env, (4,) * len(scores))
     config = settings_for(student, Settings(epochs=len(scores), amp_dtype="bfloat16"))
-    best = recorder.call(student, str(path) if as_text else path)
-    weights_so_far: list[Tensor] = []
+    checkpoint = recorder.call(student, str(path) if as_text else path)
+    moments: tuple[Moment, ...] = ()
     for number, (score, step) in enumerate(zip(scores, _step_numbers(env, len(scores)), strict=True)):
-        run.train(data[number : number + 1])
-        weights_so_far.append(run.state_vector())
+        if norm_dropout:
+            training.model.layers[1].train()
+        training.train(data[number : number + 1])
+        if norm_dropout:
+            training.model.layers[1].eval()
+        moments = (*moments, moment_of(training))
         returned = recorder.call(
-            lambda score=score, step=step: best.update(
-                score, model=run.model, opt=run.opt, scheduler=run.scheduler, step=step, config=config
+            lambda score=score, step=step: checkpoint.update(
+                score,
+                model=training.model,
+                opt=training.opt,
+                scheduler=training.scheduler,
+                step=step,
+                config=config,
             )
         )
-        # NumPy's scores are compared with a NumPy bool as the result.
+        # A program that compares by NumPy returns a NumPy bool.
         answer = bool(returned) if isinstance(returned, np.bool_) else returned
-        yield _Update(run, weights_so_far, as_fact(answer))
+        yield _Update(training, moments, as_fact(answer))
 
 
 def _rising_scores(env: Env, count: int) -> list[float]:
@@ -102,51 +116,61 @@ def _step_numbers(env: Env, count: int) -> list[int]:
 
 
 def _record_file(
-    recorder: Recorder,
+    stage: Stage,
     path: Path,
-    run: DriverTraining,
-    weights_so_far: list[Tensor],
+    training: DriverTraining,
+    moments: Sequence[Moment],
     name: str,
     *,
-    with_score_and_step: bool = False,
+    with_all_entries: bool = False,
 ) -> None:
-    """Record the weights in the file, and from which call of `update` they are.
+    """Record whether the file opens, the weights in it, and from which call of `update` they are.
 
     The config in the file may be a `Settings` object: the scenario `plain` judges that it must be plain values.
 
     Args:
-        recorder: the scenario's recorder.
+        stage: the scenario's stage.
         path: the checkpoint's path.
-        run: the run that was saved.
-        weights_so_far: the run's weights at each call of `update` so far.
+        training: the training that was saved.
+        moments: its states at each call of `update` so far.
         name: Korean phrase with which the names of the facts begin.
-        with_score_and_step: record score and step too.
+        with_all_entries: record score and step too, and whether the states of optimizer and scheduler are from the
+            same call as the weights.
     """
+    recorder = stage.recorder
     content, outcome = read_checkpoint(path, allowed_classes=[Settings])
-    weights = flat_state(content.get("model"), run.model)
-    matching_calls = [n for n, then in enumerate(weights_so_far, start=1) if torch.equal(weights, then)]
+    weights = flat_state(content.get("model"), training.model)
+    matching_calls = [n for n, then in enumerate(moments, start=1) if torch.equal(weights, then.weights)]
     recorder.fact(f"{name}의 파일", outcome)
-    if content:
-        moment = "어느 때의 것도 아님"
+    if not content:
+        return
+    words = "어느 때의 것도 아님"
+    if matching_calls:
+        words = f"update()를 {ordinal(matching_calls[-1])}로 부를 때의 것"
+    recorder.claim(f"{name}의 파일에 든 가중치", words, weights)
+    if with_all_entries:
+        recorder.fact(f"{name}의 파일에 든 score", score_in(content))
+        recorder.fact(f"{name}의 파일에 든 step", as_fact(content.get("step")))
         if matching_calls:
-            moment = f"update()를 {ordinal(matching_calls[-1])}로 부를 때의 것"
-        recorder.claim(f"{name}의 파일에 든 가중치", moment, weights)
-        if with_score_and_step:
-            recorder.fact(f"{name}의 파일에 든 score", score_in(content))
-            recorder.fact(f"{name}의 파일에 든 step", as_fact(content.get("step")))
+            record_other_moments(stage, content, moments[matching_calls[-1] - 1], name)
 
 
 def _record_each_update(
-    stage: Stage, scores: list[Any], *, as_text: bool = False, with_score_and_step: bool = False
+    stage: Stage, scores: list[Any], *, as_text: bool = False, with_all_entries: bool = False
 ) -> None:
-    """Call `update` once for each score, and record the file after each call; for arguments see the functions above."""
+    """Call `update` once for each score, and record the file after each call.
+
+    Args:
+        stage: the scenario's stage.
+        scores: what each call of `update` is given as its score.
+        as_text: give the path as str; otherwise as Path.
+        with_all_entries: see `_record_file`.
+    """
     with scratch_folder() as folder:
         path = folder / "best.pt"
-        for run, weights_so_far, _ in _update_for_each(stage, path, scores, as_text=as_text):
-            name = f"{len(weights_so_far)}번째 update() 뒤"
-            _record_file(
-                stage.recorder, path, run, weights_so_far, name, with_score_and_step=with_score_and_step
-            )
+        for training, moments, _ in _update_for_each(stage, path, scores, as_text=as_text):
+            name = f"{len(moments)}번째 update() 뒤"
+            _record_file(stage, path, training, moments, name, with_all_entries=with_all_entries)
 
 
 # ---- which scores are saved ----------------------------------------------------------------------
@@ -158,16 +182,25 @@ def _best(stage: Stage) -> None:
 
     Best, worst and last are three different moments, and some score is higher than the one before it without being the
     best so far. A program that saves the first, last or worst score, or whenever a score rises, has other weights in
-    the file.
+    the file. One that keeps some states by reference, and writes the file later, has those of different moments there.
     """
-    worst, low, middle, high, highest, best = _rising_scores(stage.env, 6)
+    worst, low, middle, high, higher, highest = _rising_scores(stage.env, 6)
     orders = (
-        [low, high, middle, best, worst, highest],
-        [middle, worst, low, high, best, highest],
-        [high, highest, worst, low, best, middle],
-        [middle, highest, high, best, worst, low],
+        [low, high, middle, highest, worst, higher],
+        [middle, worst, low, high, highest, higher],
+        [high, higher, worst, low, highest, middle],
+        [middle, higher, high, highest, worst, low],
     )
-    _record_each_update(stage, orders[stage.env.number("order") % len(orders)], with_score_and_step=True)
+    _record_each_update(stage, orders[stage.env.number("order") % len(orders)], with_all_entries=True)
+
+
+@driver.scenario("text-path", "경로가 str일 때", check="best")
+def _text_path(stage: Stage) -> None:
+    """Give the path as str, and two scores that rise.
+
+    A program that calls a method of `Path` on what it was given raises an AttributeError.
+    """
+    _record_each_update(stage, _rising_scores(stage.env, 2), as_text=True)
 
 
 @driver.scenario("folder", "저장할 때마다 폴더에 남는 파일", check="best")
@@ -182,10 +215,9 @@ def _folder(stage: Stage) -> None:
     file_counts: list[int] = []
     with scratch_folder() as folder:
         path = folder / "best.pt"
-        for run, weights_so_far, _ in _update_for_each(stage, path, [*rising, worst]):
+        for training, moments, _ in _update_for_each(stage, path, [*rising, worst]):
             file_counts.append(_file_count(folder))
-            name = f"{len(weights_so_far)}번째 update() 뒤"
-            _record_file(stage.recorder, path, run, weights_so_far, name)
+            _record_file(stage, path, training, moments, f"{len(moments)}번째 update() 뒤")
     stage.recorder.fact("저장할수록 파일이 늘어남", yes_or_no(file_counts[2] > file_counts[1]))
     stage.recorder.fact("저장하지 않아도 파일이 늘어남", yes_or_no(file_counts[3] > file_counts[2]))
 
@@ -210,18 +242,18 @@ def _returns(stage: Stage) -> None:
 
 @driver.scenario("again", "파일이 이미 있을 때", check="best")
 def _again(stage: Stage) -> None:
-    """Begin a second run where the file of an earlier, better run is.
+    """Begin a second training where the file of an earlier, better one is.
 
-    A program that reads the best score from that file does not save the first score of the new run. Both runs have the
+    A program that reads the best score from that file does not save the first score of the new training. Both have the
     same weights and step at their first call, so the score in the file tells which of them has saved it.
     """
     low, middle, high, highest = _rising_scores(stage.env, 4)
     with scratch_folder() as folder:
         path = folder / "best.pt"
         for name, scores in (("앞선 학습: ", [highest]), ("새 학습: ", [middle, low, high])):
-            for run, weights_so_far, _ in _update_for_each(stage, path, scores):
-                when = f"{name}{len(weights_so_far)}번째 update() 뒤"
-                _record_file(stage.recorder, path, run, weights_so_far, when, with_score_and_step=True)
+            for training, moments, _ in _update_for_each(stage, path, scores):
+                when = f"{name}{len(moments)}번째 update() 뒤"
+                _record_file(stage, path, training, moments, when, with_all_entries=True)
 
 
 @driver.scenario("ties", "같은 점수")
@@ -231,14 +263,15 @@ def _ties(stage: Stage) -> None:
     A program that compares by `>=` saves ties; one that asks for, say, 1e-4 more misses the last score.
     """
     low, high = _rising_scores(stage.env, 2)
-    _record_each_update(stage, [low, low, high, low, high, high + 2.0**-20], as_text=True)
+    _record_each_update(stage, [low, low, high, low, high, high + 2.0**-20])
 
 
 @driver.scenario("zero", "0점")
 def _zero(stage: Stage) -> None:
     """Give a first score of 0, then a negative one.
 
-    A program that starts with a best score of 0, or tests `if score:`, does not save 0.0.
+    A program that starts with a best score of 0, or tests `if score:`, does not save 0.0. One that tests `if best:`
+    takes a best score of 0 for none, and saves the lower second one.
     """
     _record_each_update(stage, [0.0, -_rising_scores(stage.env, 1)[0]])
 
@@ -265,10 +298,10 @@ def _nan(stage: Stage) -> None:
 
 @driver.scenario("nan-unsaved", "NaN 점수의 반환값과 폴더", check="zero")
 def _nan_unsaved(stage: Stage) -> None:
-    """Give NaN as the second score, and record whether `update` returns True, and whether files appear.
+    """Give NaN as the second score; record whether `update` returns True then, and whether there are more files.
 
-    A program that returns True, or writes a temporary file before it compares, shows here. What `update` returns for
-    the first score is not judged.
+    A program that says it has saved shows here, and one that leaves a temporary file, because it writes before it
+    compares. What `update` returns for the first score is not judged.
     """
     with scratch_folder() as folder:
         scores = [*_rising_scores(stage.env, 1), math.nan]
@@ -286,9 +319,10 @@ def _nan_unsaved(stage: Stage) -> None:
 
 @driver.scenario("content", "이어서 학습할 수 있는 내용")
 def _content(stage: Stage) -> None:
-    """Record the saved state of the model, what new objects load of the other two, and the modes after saving.
+    """Record what the file of the last of three rising scores holds, and the modes after the last save.
 
-    A program that leaves out a state, saves only parameters or changes the modes shows.
+    Recorded are the keys, the step, the model's state, and what a fresh optimizer and scheduler load from the file. A
+    program that leaves out a key or state, saves only parameters or other buffers, or changes the modes shows.
     """
     recorder, env = stage.recorder, stage.env
     fresh = DriverTraining(env, norm_dropout=True, salt="fresh")
@@ -296,37 +330,56 @@ def _content(stage: Stage) -> None:
     with scratch_folder() as folder:
         path = folder / "best.pt"
         for update in _update_for_each(stage, path, _rising_scores(env, 3), norm_dropout=True):
-            modes = [m.training for m in update.run.model.modules()]
+            modes = [m.training for m in update.training.model.modules()]
         content = read_and_record_content(recorder, path, allowed_classes=[Settings])
     recorder.fact("step", as_fact(content.get("step")))
     recorder.array("모델의 상태", flat_state(content.get("model"), fresh.model))
     recorder.fact("저장한 뒤의 모드", modes)
-    recorder.array("옵티마이저", _load_momentum_and_rates(fresh.opt, content.get("optimizer")))
-    recorder.fact("스케줄러", _load_step_count(fresh.scheduler, content.get("scheduler")))
+    recorder.array("옵티마이저", load_momentum_and_rates(fresh.opt, content.get("optimizer")))
+    recorder.fact("스케줄러", load_step_count(fresh.scheduler, content.get("scheduler")))
 
 
-def _load_momentum_and_rates(opt: Optimizer, state: Any) -> Tensor:
-    """Load a saved state into an optimizer; return its momentum and learning rates, empty if loading failed."""
-    try:
-        opt.load_state_dict(state)
-        buffers = [
-            opt.state[parameter]["momentum_buffer"].double().cpu().ravel()
-            for group in opt.param_groups
-            for parameter in group["params"]
-        ]
-        rates = torch.tensor([float(group["lr"]) for group in opt.param_groups], dtype=torch.float64)
-        return torch.cat([*buffers, rates])
-    except Exception:
-        return torch.zeros(0)
+class _Save(NamedTuple):
+    """What one call of `update` is given beside the training."""
+
+    name: str
+    """Korean phrase with which the names of its facts begin."""
+    score: Any
+    config: Any
 
 
-def _load_step_count(scheduler: LRScheduler, state: Any) -> Fact:
-    """Load a saved state into a scheduler; return its number of steps, or in Korean that loading failed."""
-    try:
-        scheduler.load_state_dict(state)
-        return as_fact(scheduler.last_epoch)
-    except Exception:
-        return "불러올 수 없음"
+def _record_content(stage: Stage, saves: Sequence[_Save], *, with_config: bool = True) -> None:
+    """Save a training several times, and record whether the file opens after each time, and the score in it.
+
+    Args:
+        stage: the scenario's stage.
+        saves: what each call of `update` is given.
+        with_config: record the config in the file, too; otherwise it is not judged, and may be a `Settings` object.
+    """
+    training = DriverTraining(stage.env)
+    training.train(batches(stage.env, (4,)))
+    allowed_classes = () if with_config else (Settings,)
+    recorder = stage.recorder
+    with scratch_folder() as folder:
+        checkpoint = recorder.call(stage.student("BestCheckpoint"), folder / "best.pt")
+        for name, score, config in saves:
+            recorder.call(
+                lambda score=score, config=config: checkpoint.update(
+                    score,
+                    model=training.model,
+                    opt=training.opt,
+                    scheduler=training.scheduler,
+                    step=1,
+                    config=config,
+                )
+            )
+            content, outcome = read_checkpoint(folder / "best.pt", allowed_classes)
+            recorder.fact(f"{name}: 파일", outcome)
+            recorder.fact(f"{name}: score", score_in(content))
+            if with_config:
+                saved = content.get("config")
+                plain = dict(saved) if isinstance(saved, dict) else saved  # an OrderedDict is a dict, too
+                recorder.fact(f"{name}: config", as_fact(plain))
 
 
 @driver.scenario("plain", "파일에 담긴 값")
@@ -336,11 +389,9 @@ def _plain(stage: Stage) -> None:
     A program that saves the object itself writes a file that `weights_only=True` does not open.
     """
     env, student = stage.env, stage.student("BestCheckpoint")
-    run = DriverTraining(env)
-    run.train(batches(env, (4,)))
     (score,) = _rising_scores(env, 1)
     settings = settings_for(student, Settings(lr=score, seed=env.number("config") % 1000))
-    _record_content(stage, run, [_Save("TrainConfig", score, settings)])
+    _record_content(stage, [_Save("TrainConfig", score, settings)])
 
 
 @driver.scenario("numpy", "NumPy로 계산한 점수", check="plain")
@@ -348,18 +399,16 @@ def _numpy(stage: Stage) -> None:
     """Give scores computed by NumPy, and record whether the files open, and the scores in them.
 
     A program that saves a NumPy score as it is writes a file that `weights_only=True` does not open. A config that was
-    saved as an object is judged in `plain`, so here its class is allowed.
+    saved as an object is judged in `plain`.
     """
     env, student = stage.env, stage.student("BestCheckpoint")
-    run = DriverTraining(env)
-    run.train(batches(env, (4,)))
     scores = _rising_scores(env, 2)
     settings = settings_for(student, Settings(seed=env.number("config") % 1000))
     saves = (
         _Save("NumPy 점수(float64)", np.float64(scores[0]), settings),
         _Save("NumPy 점수(float32)", np.float32(scores[1]), settings),
     )
-    _record_content(stage, run, saves, allowed_classes=[Settings])
+    _record_content(stage, saves, with_config=False)
 
 
 @driver.scenario("dict", "config가 dict일 때", check="plain")
@@ -368,49 +417,8 @@ def _dict_config(stage: Stage) -> None:
 
     A program that calls `config.to_dict()` without a look at the type raises when the config is a dict.
     """
-    run = DriverTraining(stage.env)
-    run.train(batches(stage.env, (4,)))
     (score,) = _rising_scores(stage.env, 1)
-    _record_content(stage, run, [_Save("dict", score, {"lr": score, "amp_dtype": None})])
-
-
-class _Save(NamedTuple):
-    """What one call of `update` is given beside the run."""
-
-    name: str
-    """Korean phrase with which the names of its facts begin."""
-    score: Any
-    config: Any
-
-
-def _record_content(
-    stage: Stage, run: DriverTraining, saves: Sequence[_Save], allowed_classes: Sequence[type] = ()
-) -> None:
-    """Call `update` several times, and record whether the file opens after each call, and what it holds.
-
-    Args:
-        stage: the scenario's stage.
-        run: the run that is saved.
-        saves: what each call is given.
-        allowed_classes: classes of objects that the file may hold (see `read_checkpoint`). If any are given, the
-            config is not recorded.
-    """
-    recorder = stage.recorder
-    with scratch_folder() as folder:
-        best = recorder.call(stage.student("BestCheckpoint"), folder / "best.pt")
-        for name, score, config in saves:
-            recorder.call(
-                lambda score=score, config=config: best.update(
-                    score, model=run.model, opt=run.opt, scheduler=run.scheduler, step=1, config=config
-                )
-            )
-            content, outcome = read_checkpoint(folder / "best.pt", allowed_classes)
-            recorder.fact(f"{name}: 파일", outcome)
-            recorder.fact(f"{name}: score", score_in(content))
-            if not allowed_classes:
-                saved = content.get("config")
-                plain = dict(saved) if isinstance(saved, dict) else saved  # an OrderedDict is a dict, too
-                recorder.fact(f"{name}: config", as_fact(plain))
+    _record_content(stage, [_Save("dict", score, {"lr": score, "amp_dtype": None})])
 
 
 # ---- a crash while saving ------------------------------------------------------------------------
@@ -424,33 +432,33 @@ def _crash(stage: Stage) -> None:
     last save, record how the old file is replaced.
     """
     recorder, student = stage.recorder, stage.student("BestCheckpoint")
-    run = DriverTraining(stage.env)
+    training = DriverTraining(stage.env)
     data = batches(stage.env, (4, 4, 4, 4))
     scores, steps = _rising_scores(stage.env, 4), _step_numbers(stage.env, 4)
     config = settings_for(student, Settings(lr=scores[0]))
-    weights_so_far: list[Tensor] = []
+    moments: list[Moment] = []
     with scratch_folder() as folder:
         path = folder / "best.pt"
-        best = recorder.call(student, path)
+        checkpoint = recorder.call(student, path)
 
         def save() -> None:
-            number = len(weights_so_far)
-            run.train(data[number : number + 1])
-            weights_so_far.append(run.state_vector())
-            parts = {"model": run.model, "opt": run.opt, "scheduler": run.scheduler}
-            best.update(scores[number], **parts, step=steps[number], config=config)
+            number = len(moments)
+            training.train(data[number : number + 1])
+            moments.append(moment_of(training))
+            parts = {"model": training.model, "opt": training.opt, "scheduler": training.scheduler}
+            checkpoint.update(scores[number], **parts, step=steps[number], config=config)
 
         with full_disk(student):
             _call_allowing_os_error(recorder, save)
         recorder.fact("첫 저장이 끊긴 뒤의 파일", read_checkpoint(path).outcome)
         recorder.call(save)
-        _record_file(recorder, path, run, weights_so_far, "다시 저장한 뒤")
+        _record_file(stage, path, training, moments, "다시 저장한 뒤")
         with full_disk(student):
             _call_allowing_os_error(recorder, save)
-        _record_file(recorder, path, run, weights_so_far, "두 번째로 저장이 끊긴 뒤")
+        _record_file(stage, path, training, moments, "두 번째로 저장이 끊긴 뒤")
         with watched_replacement(recorder, student, path):
             recorder.call(save)
-        _record_file(recorder, path, run, weights_so_far, "마지막 저장 뒤")
+        _record_file(stage, path, training, moments, "마지막 저장 뒤")
 
 
 def _call_allowing_os_error(recorder: Recorder, action: Callable[[], object]) -> None:

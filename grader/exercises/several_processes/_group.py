@@ -2,11 +2,13 @@
 
 Its methods are called like the functions of `torch.distributed` and do what those do with gloo, so that the same code
 runs in real processes: https://docs.pytorch.org/docs/stable/distributed.html. Of wrong calls, only some are refused as
-torch refuses them: lists that do not fit, ranks that call different things. All groups are groups of all ranks, so
-`group` is accepted and ignored, as are devices and timeouts. Functions that are missing say so in Korean (`_INSTEAD`).
+torch refuses them: lists that do not fit, ranks that do not exist, ranks that call different things. All groups are
+groups of all ranks, so `group` is accepted and ignored, as are devices and timeouts. Functions that are missing say so
+in Korean; `_INSTEAD` says what to use in place of each.
 
-To add a collective, write a method that makes a `CollectivePart` and passes it to `_start`; call it in the program
-`collectives` of `tests/exercises/test_ranks.py`, which is compared with two real processes. Messages between two ranks
+To add a collective, write a method that makes a `CollectivePart` and passes it to `_start`; remove its name from
+`_INSTEAD`, and call it in the program `collectives` of `tests/exercises/test_ranks.py`, which is compared with two real
+processes. Messages between two ranks
 (`send`, `recv`) are in `_messages.py`, collectives of objects in `_objects.py`.
 """
 
@@ -16,9 +18,17 @@ from typing import NoReturn
 import torch
 from torch import Tensor
 
-from grader.exercises.several_processes._member import Work, shape_and_dtype, values_of, write_into
+from grader.exercises.several_processes._member import (
+    Work,
+    list_to_fill,
+    list_to_share,
+    refuse_other_length,
+    shape_and_dtype,
+    values_of,
+    write_into,
+)
 from grader.exercises.several_processes._messages import Messages, P2POp
-from grader.exercises.several_processes._objects import Objects, list_to_fill, list_to_share
+from grader.exercises.several_processes._objects import Objects
 from grader.exercises.several_processes._ranks import CollectivePart, World
 from grader.observe.wording import particle
 
@@ -140,33 +150,43 @@ class Group(Messages, Objects):
     def reduce(
         self,
         tensor: Tensor,
-        dst: int,
+        dst: int | None = None,
         op: object = ReduceOp.SUM,
         group: object = None,
         async_op: bool = False,
+        group_dst: int | None = None,
     ) -> Work | None:
         """Write the sum (or another reduction) of all ranks' tensors into the tensor of rank `dst`."""
-        reduction, is_receiver = _reduction_name(op), dst == self._rank
+        reduction, root = _reduction_name(op), self._root("reduce", dst, group_dst)
         return self._start(
             CollectivePart(
                 "reduce",
                 values_of(tensor),
-                (dst, reduction, shape_and_dtype(tensor)),
-                lambda given: write_into([tensor], [_reduce(given, reduction)]) if is_receiver else [tensor],
+                (root, reduction, shape_and_dtype(tensor)),
+                lambda given: (
+                    write_into([tensor], [_reduce(given, reduction)]) if root == self._rank else [tensor]
+                ),
             ),
             async_op,
         )
 
     def broadcast(
-        self, tensor: Tensor, src: int, group: object = None, async_op: bool = False
+        self,
+        tensor: Tensor,
+        src: int | None = None,
+        group: object = None,
+        async_op: bool = False,
+        group_src: int | None = None,
     ) -> Work | None:
         """Write the tensor of rank `src` into each rank's tensor."""
+        root = self._root("broadcast", src, group_src)
         return self._start(
             CollectivePart(
                 "broadcast",
                 values_of(tensor),
-                (src, shape_and_dtype(tensor)),
-                lambda given: write_into([tensor], [given[src]]),
+                (root, shape_and_dtype(tensor)),
+                lambda given: write_into([tensor], [given[root]]),
+                is_from_one_rank=True,
             ),
             async_op,
         )
@@ -260,21 +280,27 @@ class Group(Messages, Objects):
         self,
         tensor: Tensor,
         scatter_list: list[Tensor] | None = None,
-        src: int = 0,
+        src: int | None = None,
         group: object = None,
         async_op: bool = False,
+        group_src: int | None = None,
     ) -> Work | None:
         """Write this rank's tensor of rank `src`'s `scatter_list` into `tensor`.
 
         Raises:
-            ValueError: the list has not one tensor for each rank.
+            ValueError: `scatter_list` is missing or empty on rank `src`, or given on another rank.
+            RuntimeError: it does not have one tensor for each rank.
         """
-        shared = list_to_share(scatter_list, self._world.size, is_here=src == self._rank)
+        root = self._root("scatter", src, group_src, default=0)
+        shared = list_to_share(scatter_list, is_root=root == self._rank)
+        if shared:
+            refuse_other_length("scatter", "input", shared, self._world.size)
         part = CollectivePart(
             "scatter",
-            shared and [values_of(given) for given in shared],
-            (src, shape_and_dtype(values_of(tensor))),
-            lambda given: write_into([tensor], [given[src][self._rank]]),
+            [values_of(given) for given in shared],
+            (root, shape_and_dtype(values_of(tensor))),
+            lambda given: write_into([tensor], [given[root][self._rank]]),
+            is_from_one_rank=True,
         )
         return self._start(part, async_op)
 
@@ -321,9 +347,10 @@ class Group(Messages, Objects):
         self,
         tensor: Tensor,
         gather_list: list[Tensor] | None = None,
-        dst: int = 0,
+        dst: int | None = None,
         group: object = None,
         async_op: bool = False,
+        group_dst: int | None = None,
     ) -> Work | None:
         """Write every rank's tensor into the tensors of `gather_list` on rank `dst`.
 
@@ -331,16 +358,14 @@ class Group(Messages, Objects):
             ValueError: `gather_list` is missing or empty on rank `dst`, or given on another rank.
             RuntimeError: it does not have one tensor for each rank.
         """
-        targets = list_to_fill(gather_list, is_here=dst == self._rank)
-        if targets and len(targets) != self._world.size:
-            raise RuntimeError(
-                f"ProcessGroupGloo::gather: Incorrect output list size {len(targets)}. Output list size should be "
-                f"{self._world.size}, same as size of the process group."
-            )
+        root = self._root("gather", dst, group_dst, default=0)
+        targets = list_to_fill(gather_list, is_root=root == self._rank)
+        if targets:
+            refuse_other_length("gather", "output", targets, self._world.size)
         part = CollectivePart(
             "gather",
             values_of(tensor),
-            (dst, shape_and_dtype(tensor)),
+            (root, shape_and_dtype(tensor)),
             lambda given: write_into(targets, given) if targets else [],
         )
         return self._start(part, async_op)

@@ -82,11 +82,29 @@ class Work:
 
 
 class Member:
-    """One rank of a world."""
+    """The calls of one rank: what `Group`, `Messages` and `Objects` need of its world."""
 
     def __init__(self, world: World, rank: int) -> None:
-        """Make the group of one rank of the world."""
+        """Keep the world, and the number of the rank that calls."""
         self._world, self._rank = world, rank
+
+    def _root(self, name: str, rank: int | None, group_rank: int | None, default: int | None = None) -> int:
+        """Return the rank that gives or gets something alone in a collective.
+
+        Args:
+            name: name of the collective, for the message.
+            rank: `src` or `dst` of the call.
+            group_rank: `group_src` or `group_dst` of the call.
+            default: the rank if both are None; None if the call must name one.
+
+        Raises:
+            ValueError: both are given, or none and there is no default.
+            RuntimeError: there is no such rank.
+        """
+        root = chosen_rank(rank, group_rank, default)
+        if root not in self._world.everyone.members:
+            raise RuntimeError(f"ProcessGroupGloo::{name}: invalid root rank: {root}")
+        return root
 
     def _start(
         self, part: CollectivePart, async_op: bool = False, channel: Channel | None = None
@@ -97,6 +115,65 @@ class Member:
             return work
         work.wait()
         return None
+
+
+def chosen_rank(rank: int | None, group_rank: int | None, default: int | None = None) -> int:
+    """Return the rank that a call names, by `src` or by `group_src`: all ranks are in one group, so both mean the same.
+
+    Raises:
+        ValueError: both are given, or none and there is no default.
+    """
+    if rank is not None and group_rank is not None:
+        raise ValueError("Can't specify both group_rank and global_rank")
+    for value in (rank, group_rank, default):
+        if value is not None:
+            return value
+    raise ValueError("Must specify global_rank or group_rank")
+
+
+def list_to_fill(given: list[Any] | None, *, is_root: bool) -> list[Any]:
+    """Return the given list on the rank that gathers, an empty one elsewhere.
+
+    Raises:
+        ValueError: it is missing or empty on the rank that gathers (`is_root`), or given on another rank.
+    """
+    if is_root and not given:
+        raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
+    if not is_root and given:
+        raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
+    return given or []
+
+
+def list_to_share(given: list[Any] | None, *, is_root: bool) -> list[Any]:
+    """Return the given list on the rank that scatters, an empty one elsewhere.
+
+    Raises:
+        ValueError: it is missing or empty on the rank that scatters (`is_root`), or given on another rank.
+    """
+    if is_root and not given:
+        raise ValueError("Argument ``scatter_list`` must be specified on source rank.")
+    if not is_root and given:
+        raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
+    return given or []
+
+
+def refuse_other_length(name: str, role: str, given: Sequence[Any], size: int) -> None:
+    """Refuse a list that does not have one item for each rank.
+
+    Args:
+        name: name of the collective, for the message.
+        role: `input` or `output`, for the message.
+        given: the list.
+        size: the number of ranks.
+
+    Raises:
+        RuntimeError: it has another length.
+    """
+    if len(given) != size:
+        raise RuntimeError(
+            f"ProcessGroupGloo::{name}: Incorrect {role} list size {len(given)}. "
+            f"{role.capitalize()} list size should be {size}, same as size of the process group."
+        )
 
 
 def values_of(tensor: object) -> Tensor:

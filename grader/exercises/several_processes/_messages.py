@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from grader.exercises.several_processes._member import Member, Work, values_of, write_into
+from grader.exercises.several_processes._member import Member, Work, chosen_rank, values_of, write_into
 from grader.exercises.several_processes._ranks import Channel, CollectivePart
 
 
@@ -18,37 +18,67 @@ class P2POp(NamedTuple):
 
     op: Callable[..., Any]
     tensor: Tensor
-    peer: int
+    peer: int | None = None
     group: object = None
     tag: int = 0
+    group_peer: int | None = None
 
 
 class Messages(Member):
     """The functions of `torch.distributed` that send and receive messages."""
 
-    def send(self, tensor: Tensor, dst: int, group: object = None, tag: int = 0) -> None:
+    def send(
+        self,
+        tensor: Tensor,
+        dst: int | None = None,
+        group: object = None,
+        tag: int = 0,
+        group_dst: int | None = None,
+    ) -> None:
         """Send a tensor to rank `dst`, and wait until it receives it."""
-        self.isend(tensor, dst, group, tag).wait()
+        self.isend(tensor, dst, group, tag, group_dst).wait()
 
-    def recv(self, tensor: Tensor, src: int | None = None, group: object = None, tag: int = 0) -> int:
+    def recv(
+        self,
+        tensor: Tensor,
+        src: int | None = None,
+        group: object = None,
+        tag: int = 0,
+        group_src: int | None = None,
+    ) -> int:
         """Wait for a tensor from rank `src` and write it into `tensor`; return `src`.
 
         Raises:
-            NotImplementedError: `src` is None, which in torch means any rank.
+            NotImplementedError: no rank is given, which in torch means any rank.
         """
-        if src is None:
+        if src is None and group_src is None:
             raise NotImplementedError(
                 "채점할 때의 `recv`는 어느 rank에서나 받지는 못해요. `src=`에 보낸 rank를 적으세요."
             )
-        self.irecv(tensor, src, group, tag).wait()
-        return src
+        sender = chosen_rank(src, group_src)
+        self.irecv(tensor, sender, group, tag).wait()
+        return sender
 
-    def isend(self, tensor: Tensor, dst: int, group: object = None, tag: int = 0) -> Work:
+    def isend(
+        self,
+        tensor: Tensor,
+        dst: int | None = None,
+        group: object = None,
+        tag: int = 0,
+        group_dst: int | None = None,
+    ) -> Work:
         """Begin to send a tensor to rank `dst`."""
         part = CollectivePart("send", values_of(tensor), _size_and_dtype(tensor))
-        return self._start_message(part, (self._rank, dst), tag)
+        return self._start_message(part, (self._rank, chosen_rank(dst, group_dst)), tag)
 
-    def irecv(self, tensor: Tensor, src: int, group: object = None, tag: int = 0) -> Work:
+    def irecv(
+        self,
+        tensor: Tensor,
+        src: int | None = None,
+        group: object = None,
+        tag: int = 0,
+        group_src: int | None = None,
+    ) -> Work:
         """Begin to receive a tensor from rank `src`; it is in `tensor` after `wait`."""
         part = CollectivePart(
             "recv",
@@ -56,11 +86,11 @@ class Messages(Member):
             _size_and_dtype(values_of(tensor)),
             lambda given: write_into([tensor], [given[0].reshape(tensor.shape)]),
         )
-        return self._start_message(part, (src, self._rank), tag)
+        return self._start_message(part, (chosen_rank(src, group_src), self._rank), tag)
 
     def batch_isend_irecv(self, p2p_op_list: Sequence[P2POp]) -> list[Work]:
         """Begin messages, and return the `Work` of each."""
-        return [op.op(op.tensor, op.peer, tag=op.tag) for op in p2p_op_list]
+        return [op.op(op.tensor, chosen_rank(op.peer, op.group_peer), tag=op.tag) for op in p2p_op_list]
 
     def _start_message(self, part: CollectivePart, members: tuple[int, int], tag: int) -> Work:
         """Begin this rank's part of a message; `members` are the rank that sends and the one that receives.

@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
 
+from grader.exercises.several_processes._sent import copied, number_of_elements
 from grader.observe.play import Stage
 from grader.observe.wording import ordinal, with_particle
 
@@ -46,11 +46,13 @@ class CollectivePart:
     name: str
     """Name of the function that was called: `all_reduce`."""
     given: Any
-    """Tensor or object that this rank gives to the others; None if it gives nothing."""
+    """What this rank gives to the others, as `_sent.py copied` takes it; None if it gives nothing."""
     options: tuple[Any, ...] = ()
     """What must be the same on all members, such as the reduction, the rank that sends, shape and dtype of a tensor."""
     write_result: Callable[[list[Any]], Any] = lambda _: None
     """Writes the result on this rank and returns it; its argument is what all members gave, in order."""
+    is_from_one_rank: bool = False
+    """True if only what one rank gives counts, as in `broadcast` (`World.elements_joined`)."""
 
 
 class Channel(NamedTuple):
@@ -159,14 +161,12 @@ class World:
         These are all collectives except those in which only one rank's tensors count. Where tensors are joined by
         messages, the elements that the rank has received are counted.
         """
-        given = [
-            part.given for part in self._ranks[rank].parts[self.everyone] if part.name not in _FROM_ONE_RANK
-        ]
+        given = [part.given for part in self._ranks[rank].parts[self.everyone] if not part.is_from_one_rank]
         for channel, parts in self._ranks[rank].parts.items():
             if channel != self.everyone and channel.members[1] == rank:
                 sent = self._ranks[channel.members[0]].parts[channel]
                 given += [part.given for part in sent[: len(parts)]]
-        return sum(map(_number_of_elements, given))
+        return number_of_elements(given)
 
     def is_rank_0(self) -> bool:
         """Return True if the current thread is that of rank 0."""
@@ -282,10 +282,6 @@ class World:
         return " ".join(sentences)
 
 
-_FROM_ONE_RANK = {"broadcast", "broadcast_object_list", "scatter", "scatter_object_list"}
-"""Names of the collectives in which one rank gives something to the others."""
-
-
 Around = Callable[[int, Callable[[], Any]], Any]
 """(rank, call) -> the rank's result. It makes the rank's call of the learner's function by `call()`, and may do more on
 that rank before and after."""
@@ -329,13 +325,14 @@ def call_on_ranks(
     """
     student = stage.student(name)
 
-    def call(arguments: Sequence[Sequence[Any]]) -> list[Any]:
+    def call(*arguments: Sequence[Any]) -> list[Any]:
         calls = [partial(student, *arguments_of_rank, **kwargs) for arguments_of_rank in arguments]
         return world.run([partial(around, rank, call_of_rank) for rank, call_of_rank in enumerate(calls)])
 
     call.__wrapped__ = student  # type: ignore[attr-defined]  # the recorder looks into its globals
     stage.recorder.hears_this_thread = world.is_rank_0
-    return list(stage.recorder.call(call, arguments))
+    # Each rank's arguments are one here, so that the recorder looks into their micro-batches (`ArgumentGuard`).
+    return list(stage.recorder.call(call, *arguments))
 
 
 @contextmanager
@@ -346,22 +343,6 @@ def several_ranks(size: int, *, is_reversed: bool = False) -> Iterator[World]:
         yield World(size, is_reversed=is_reversed)
     finally:
         states_before.restore()
-
-
-def copied(value: Any) -> Any:
-    """Return a value with copies of its tensors and its lists, tuples and dicts, as after sending it to a process.
-
-    Objects of other types are kept as they are.
-    """
-    if isinstance(value, Tensor):
-        return value.detach().clone()
-    if isinstance(value, list):
-        return [copied(item) for item in value]
-    if isinstance(value, tuple) and type(value) is tuple:
-        return tuple(copied(item) for item in value)
-    if isinstance(value, dict):
-        return {key: copied(item) for key, item in value.items()}
-    return value
 
 
 def _refuse_different(parts: Sequence[CollectivePart], index: int) -> None:
@@ -407,15 +388,6 @@ def _refuse_other_size(parts: Sequence[CollectivePart], channel: Channel) -> Non
             f"{sender} `send`로 보낸 것은 {_options_in_words(sent.options)}인데, "
             f"{receiver} `recv`로 받을 곳은 {_options_in_words(received.options)}예요."
         )
-
-
-def _number_of_elements(given: Any) -> int:
-    """Return the number of elements of a tensor, or of all tensors in a list, tuple or dict."""
-    if isinstance(given, Tensor):
-        return given.numel()
-    if isinstance(given, dict):
-        return sum(map(_number_of_elements, given.values()))
-    return sum(map(_number_of_elements, given)) if isinstance(given, list | tuple) else 0
 
 
 def _options_in_words(options: tuple[Any, ...]) -> str:

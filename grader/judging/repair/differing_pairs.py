@@ -1,21 +1,27 @@
 """Find the expressions in which a learner's statement and the solution's for the same step differ.
 
 Example: for `loss = h(x) / n` and `loss = h(x) / len(xb)` they are `n` beside `len(xb)`, and the quotients. For each
-pair `expression_edits` drafts an edit: the solution's expression put in the place of the learner's. `is_same` and
-`_end_in_same_name` know what may be written in two ways, `_parts_to_compare` which parts of two expressions belong
-together.
+pair `expression_edits` drafts an edit: the solution's expression put in the place of the learner's. As edits replace
+the learner's code, `old` is the learner's tree everywhere here, and `new` the solution's.
+
+`is_respelling` knows what may be written in two ways, `_parts_to_compare` which parts of two expressions belong
+together. `is_respelling`, `parts_that_run` and `COMPREHENSION` serve other modules of this folder, too.
 """
 
 import ast
 import copy
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from grader.judging.variables import variable_name
 from grader.submission.syntax import own_parts
 
 COMPREHENSION = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 """Expressions with a `for` inside."""
+_BEGINS_WITH_MODULE = re.compile(
+    r"(torch|nn|optim|utils|functional|math|copy|random|itertools|statistics|np|dist)(\.\w+)+"
+)
+"""Matches a dotted name that begins with a name by which programs know a module: it is a module or in one."""
 
 
 class DifferingPair(NamedTuple):
@@ -28,10 +34,11 @@ class DifferingPair(NamedTuple):
 def differing_pairs(old: ast.AST, new: ast.AST) -> Iterator[DifferingPair]:
     """Yield pairs of expressions in which the learner's tree and the solution's differ, each after the pairs inside it.
 
-    For `loss / n` and `loss / len(xb)` these are (`n`, `len(xb)`) and the two quotients. A plain and a dotted name that
-    end alike count as equal, and keyword arguments are compared by name. An f-string of the learner's is not compared.
+    For `loss / n` and `loss / len(xb)` these are (`n`, `len(xb)`) and the two quotients. Expressions that differ in the
+    order of keyword arguments or in how functions of modules are written (`nn.ReLU`, `torch.nn.ReLU`) are no pair.
+    Nothing inside an f-string of the learner's is in one, since the positions there are not reliable.
     """
-    if is_same(old, new) or _end_in_same_name(old, new) or isinstance(old, ast.JoinedStr):
+    if is_respelling(old, new) or isinstance(old, ast.JoinedStr):
         return
     for old_part, new_part in _parts_to_compare(old, new):
         yield from differing_pairs(old_part, new_part)
@@ -40,34 +47,47 @@ def differing_pairs(old: ast.AST, new: ast.AST) -> Iterator[DifferingPair]:
 
 
 def _parts_to_compare(old: ast.AST, new: ast.AST) -> list[tuple[ast.AST, ast.AST]]:
-    """Return the parts of two trees in pairs that may mean the same."""
+    """Return the parts of two trees in pairs that may mean the same, by the first of these cases that fits:
+
+    1. Two calls with as many positional arguments, of the same function, or of as much in all: function and arguments.
+    2. Two nodes of one type with as many children: the children in order.
+    3. Two statements, such as `return a` and `x = b`, or `if a:` and `while b:`: value and value, condition and
+       condition.
+    4. Two comprehensions: what they make of each element, if both make one thing or both pairs; then the clauses.
+    5. A node inside which something like the other stands, as in `float(a * b)` for `a * c`: that, and the other.
+    """
     old_children, new_children = _children(old), _children(new)
-    if isinstance(old, ast.Call) and isinstance(new, ast.Call) and len(old.args) == len(new.args):
-        return [(old.func, new.func), *_arguments_of_both(old, new)]
-    if type(old) is type(new) and len(old_children) == len(new_children):
+    if isinstance(old, ast.Call) and isinstance(new, ast.Call):
+        are_similar = len(old.args) == len(new.args) or len(old_children) == len(new_children)
+        if are_similar or is_respelling(old.func, new.func):
+            return [(old.func, new.func), *_arguments_of_both(old, new)]
+    elif type(old) is type(new) and len(old_children) == len(new_children):
         return list(zip(old_children, new_children, strict=True))
     if isinstance(old, ast.stmt) and isinstance(new, ast.stmt):
-        old_value, new_value = getattr(old, "value", None), getattr(new, "value", None)
-        if isinstance(old_value, ast.AST) and isinstance(new_value, ast.AST):
-            return [(old_value, new_value)]
-        return []
+        parts = [(getattr(old, name, None), getattr(new, name, None)) for name in ("value", "test")]
+        return [(a, b) for a, b in parts if isinstance(a, ast.AST) and isinstance(b, ast.AST)]
     if isinstance(old, COMPREHENSION) and isinstance(new, COMPREHENSION):
         # A list and a dict are not the same, but may be made from the same things.
-        return list(zip(_clause_expressions(old), _clause_expressions(new), strict=False))
-    # `old` may be something like `new` with more around it, as `float(a * b)` for `a * c`
+        old_made, new_made = _made_of_each(old), _made_of_each(new)
+        made = zip(old_made, new_made, strict=True) if len(old_made) == len(new_made) else ()
+        return [*made, *zip(_clause_expressions(old), _clause_expressions(new), strict=False)]
     alike = [child for child in old_children if type(child) is type(new)]
     return [(child, new) for child in alike if 0 < len(new_children) == len(_children(child))]
 
 
 def parts_that_run(node: ast.stmt) -> list[ast.AST]:
-    """Return the nodes directly inside a statement without those of `own_parts` that are annotations."""
+    """Return `own_parts` of a statement without annotations."""
     annotations = (getattr(node, "annotation", None), getattr(node, "returns", None))
     return [part for part in own_parts(node) if part not in annotations]
 
 
-def is_same(old: ast.AST, new: ast.AST) -> bool:
-    """Return True if two trees are equal, whatever the order of keyword arguments."""
-    return ast.dump(_with_sorted_keywords(old)) == ast.dump(_with_sorted_keywords(new))
+def is_respelling(old: ast.AST, new: ast.AST) -> bool:
+    """Return True if two trees are equal but for spelling.
+
+    The order of keyword arguments and the modules before the name of a function are spelling: `nn.utils.f(x, a=1, b=2)`
+    and `f(x, b=2, a=1)`. `self.k` and `k`, or `batch.x` and `x`, may be different things.
+    """
+    return _differ_in_modules_only(_with_sorted_keywords(old), _with_sorted_keywords(new))
 
 
 def _with_sorted_keywords(node: ast.AST) -> ast.AST:
@@ -82,22 +102,49 @@ def _with_sorted_keywords(node: ast.AST) -> ast.AST:
 
 
 def _arguments_of_both(old: ast.Call, new: ast.Call) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Yield the arguments of two calls in pairs, by position or by name; without those that only one call has."""
-    yield from zip(old.args, new.args, strict=True)
-    values = {keyword.arg: keyword.value for keyword in new.keywords}
-    for keyword in old.keywords:
-        if keyword.arg in values:
-            yield keyword.value, values[keyword.arg]
+    """Yield the arguments of two calls in pairs, without those that only one call has.
+
+    Arguments belong together by position or by name. What one call has by position, and the other by name, is paired in
+    order: in `f(x, 1)` and `f(x, dim=0)`, `1` and `0`.
+    """
+    yield from zip(old.args, new.args, strict=False)
+    old_named = {keyword.arg: keyword.value for keyword in old.keywords}
+    new_named = {keyword.arg: keyword.value for keyword in new.keywords}
+    for name, value in old_named.items():
+        if name in new_named:
+            yield value, new_named[name]
+    count = min(len(old.args), len(new.args))
+    yield from zip(old.args[count:], _without(new_named, old_named), strict=False)
+    yield from zip(_without(old_named, new_named), new.args[count:], strict=False)
+
+
+def _without(named: dict[str | None, ast.expr], others: dict[str | None, ast.expr]) -> list[ast.expr]:
+    """Return the values of keyword arguments whose names are not among the others'."""
+    return [value for name, value in named.items() if name not in others]
+
+
+def _differ_in_modules_only(old: object, new: object) -> bool:
+    """Return True if two trees, or values of their fields, are equal but for the modules before names."""
+    if isinstance(old, list) and isinstance(new, list):
+        return len(old) == len(new) and all(map(_differ_in_modules_only, old, new))
+    if not isinstance(old, ast.AST) or not isinstance(new, ast.AST):
+        return type(old) is type(new) and old == new
+    if _end_in_same_name(old, new):
+        return True
+    names = [name for name in old._fields if name != "ctx"]
+    return type(old) is type(new) and all(
+        _differ_in_modules_only(getattr(old, name, None), getattr(new, name, None)) for name in names
+    )
 
 
 def _end_in_same_name(old: ast.AST, new: ast.AST) -> bool:
-    """Return True for a plain and a dotted name that end alike: `clip_grad_norm_`, `torch.nn.utils.clip_grad_norm_`.
-
-    In `k` for `self.k`, however, the `self.` is forgotten.
-    """
-    if isinstance(old, ast.Name) and isinstance(new, ast.Attribute):
-        return old.id == new.attr and variable_name(new) is None
-    return isinstance(old, ast.Attribute) and isinstance(new, ast.Name) and old.attr == new.id
+    """Return True if one name is the other with modules before it: `torch.nn.utils.f`, `nn.utils.f` and `f`."""
+    if not isinstance(old, ast.Name | ast.Attribute) or not isinstance(new, ast.Name | ast.Attribute):
+        return False
+    shorter, longer = sorted(
+        (re.sub(r"^F\.", "torch.nn.functional.", ast.unparse(node)) for node in (old, new)), key=len
+    )
+    return f".{longer}".endswith(f".{shorter}") and _BEGINS_WITH_MODULE.fullmatch(longer) is not None
 
 
 def _children(node: ast.AST) -> list[ast.AST]:
@@ -119,5 +166,10 @@ def _children(node: ast.AST) -> list[ast.AST]:
 
 
 def _clause_expressions(node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> list[ast.AST]:
-    """Return the targets, iterables and conditions of a comprehension, without what it makes of them."""
+    """Return the targets, iterables and conditions of a comprehension."""
     return [part for generator in node.generators for part in _children(generator)]
+
+
+def _made_of_each(node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> list[ast.expr]:
+    """Return what stands before the first `for` of a comprehension: one expression, or key and value."""
+    return [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]

@@ -22,7 +22,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from grader.judging.repair.definition_text import DefinitionText, Statement
-from grader.judging.repair.differing_pairs import COMPREHENSION, differing_pairs, is_same, parts_that_run
+from grader.judging.repair.differing_pairs import (
+    COMPREHENSION,
+    differing_pairs,
+    is_respelling,
+    parts_that_run,
+)
 from grader.judging.repair.edit_drafts import Draft, Kind
 from grader.judging.repair.edit_kinds import kind_of, kind_of_rewrite
 from grader.judging.repair.edit_material import EditMaterial, is_quotient
@@ -116,7 +121,7 @@ def expression_drafts(definition: DefinitionText, solution: TranslatedSolution) 
         translated = solution.by_counterpart.get(statement)
         if translated is None:
             yield from _from_statements_without_counterpart(definition, solution, statement)
-        elif not _is_same_simple_statement(translated.versions[0], statement.node):
+        elif not _is_respelt_simple_statement(translated.versions[0], statement.node):
             yield from _from_translated(definition, translated, statement)
         has_same_words = translated is not None and translated.likeness == 1.0
         slip_cost = _SLIP_COST + _SAME_WORDS_COST * has_same_words
@@ -131,9 +136,9 @@ def expression_drafts(definition: DefinitionText, solution: TranslatedSolution) 
         yield from _whole_value_edits(definition, statement, material, slip_cost)
 
 
-def _is_same_simple_statement(one: ast.stmt, other: ast.stmt) -> bool:
-    """Return True if two simple statements are equal; always False for a compound one."""
-    return not is_compound(other) and is_same(one, other)
+def _is_respelt_simple_statement(one: ast.stmt, other: ast.stmt) -> bool:
+    """Return True if two simple statements are equal but for spelling; always False for a compound one."""
+    return not is_compound(other) and is_respelling(one, other)
 
 
 class _Expression(NamedTuple):

@@ -156,7 +156,7 @@ def small_edits(
         definitions = [DefinitionText(source, exercise_name)]
     except LookupError:
         return
-    definitions += [DefinitionText(source, name) for name in helper_names(source, definitions[0])]
+    definitions += [DefinitionText(source, name) for name in helper_names(source, definitions[0].node)]
     imports = imports or {}
     names_of_program = top_level_names(source)
     dumps_seen = {ast.dump(definition.node) for definition in definitions}

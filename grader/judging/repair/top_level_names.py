@@ -8,7 +8,6 @@ not found.
 import ast
 
 from grader.course.reading import load_course
-from grader.judging.repair.definition_text import DefinitionText
 from grader.submission.syntax import DEFINITIONS, definitions, names_imported, names_in, top_level
 
 
@@ -44,7 +43,7 @@ def top_level_names(source: str) -> set[str]:
     return names
 
 
-def helper_names(source: str, definition: DefinitionText) -> list[str]:
+def helper_names(source: str, definition: ast.AST) -> list[str]:
     """Return the names of the program's functions that the definition uses, directly or through other helpers.
 
     Functions that are exercises themselves are left out, because they are judged on their own, and so are all classes.
@@ -52,7 +51,7 @@ def helper_names(source: str, definition: DefinitionText) -> list[str]:
     functions = {name: n for name, n in definitions(source).items() if isinstance(n, ast.FunctionDef)}
     possible_helpers = functions.keys() - load_course().exercises.keys()
     found: list[str] = []
-    to_search: list[ast.AST] = [definition.node]
+    to_search = [definition]
     while to_search:
         new = sorted((names_in(to_search.pop()) & possible_helpers) - {*found})
         found += new

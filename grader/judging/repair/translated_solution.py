@@ -27,7 +27,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from grader.judging.repair.definition_text import DefinitionText, Statement
-from grader.judging.repair.differing_pairs import is_same
+from grader.judging.repair.differing_pairs import is_respelling
 from grader.judging.variable_roles import Candidates, candidates_by_variable, word_likeness
 from grader.judging.variables import rename_variables, variables_in
 from grader.submission.syntax import is_compound
@@ -70,10 +70,10 @@ class TranslatedStatement:
 
     @cached_property
     def has_same_first_line(self) -> bool:
-        """True if the counterpart has the likeliest version's first line; keyword arguments in any order."""
+        """True if the counterpart has the likeliest version's first line, but for spelling."""
         if self.counterpart is None:
             return False
-        return is_same(_without_body(self.versions[0]), _without_body(self.counterpart.node))
+        return is_respelling(_without_body(self.versions[0]), _without_body(self.counterpart.node))
 
 
 class Neighbours(NamedTuple):

@@ -9,6 +9,7 @@ To answer another request, add it to `_serve_requests`, and send it in `sandbox/
 played, and what is recorded, is decided in `observe/play.py` and `observe/recorder.py`.
 """
 
+import builtins
 import os
 import signal
 import socket
@@ -29,6 +30,8 @@ from grader.sandbox.inside.isolation import Bounds
 from grader.sandbox.inside.originals import Originals
 from grader.sandbox.inside.protocol import ServerSettings
 from grader.sandbox.inside.suspicious_acts import MAX_ACT_REPORTS, watch_for_suspicious_acts
+
+globals()["__builtins__"] = dict(vars(builtins))  # a copy of its own: see `inside/__init__.py`
 
 _CHANNEL_FD = 3
 """Descriptor of the channel, the socket to the grader: the first one after the standard ones."""
@@ -124,7 +127,7 @@ def _serve_requests(channel: socket.socket, objects: ServerObjects, device: str)
     A header may also have `cpu_seconds`: the maximum processor time until the answer is sent.
 
     Besides the answers, the child sends the event `ready` at the beginning, and at any time the event `suspicious_act`,
-    with its name `act` and the `line` of the program.
+    with its name `act`, the `line` of the program, and the number of the `program`: how many have been loaded so far.
 
     Raises:
         EOFError: the grader has closed the channel.
@@ -133,9 +136,7 @@ def _serve_requests(channel: socket.socket, objects: ServerObjects, device: str)
     player = _Player(objects, device)
     sender = _Sender(channel)
     sender.send({"event": "ready"})
-    forget_reported_acts = watch_for_suspicious_acts(
-        _FILENAME, sender.report_act, max_reports=MAX_ACT_REPORTS
-    )
+    begin_program = watch_for_suspicious_acts(_FILENAME, sender.report_act, max_reports=MAX_ACT_REPORTS)
     while True:
         header, body, _ = protocol.receive_trusted(channel)  # no descriptors come with a request
         # Lift it if there is none: code that ran before may have set the timer itself.
@@ -145,7 +146,7 @@ def _serve_requests(channel: socket.socket, objects: ServerObjects, device: str)
                 player.add_driver(header["exercise"], body)
                 sender.send({"event": "unpacked"})
             case "load":
-                forget_reported_acts()
+                begin_program()
                 player.load(body)
                 # Also if loading raised an exception: `play` reports it.
                 sender.send({"event": "loaded"})
@@ -154,7 +155,7 @@ def _serve_requests(channel: socket.socket, objects: ServerObjects, device: str)
                 _send_trace(sender, {"exercise": header["exercise"]}, trace)
             case "attempt":
                 if body:
-                    forget_reported_acts()
+                    begin_program()
                     player.load(body)
                 trace = player.play(header["exercise"], header["seed"], header["only"])
                 # The number shows to which attempt this answer belongs, also if forged answers were sent before.
@@ -175,7 +176,7 @@ class _Sender:
         with self._sending:
             protocol.send(self._channel, header, body)
 
-    def report_act(self, act: str, line: int) -> None:
+    def report_act(self, act: str, line: int, program: int) -> None:
         """Report a suspicious act; leave it out if another frame is still being sent after `_REPORT_SECONDS`.
 
         It may never be sent to its end: the act may be done in a signal handler that interrupted the sending.
@@ -185,7 +186,8 @@ class _Sender:
         """
         if self._sending.acquire(timeout=_REPORT_SECONDS):
             try:
-                protocol.send(self._channel, {"event": "suspicious_act", "act": act, "line": line})
+                header = {"event": "suspicious_act", "act": act, "line": line, "program": program}
+                protocol.send(self._channel, header)
             finally:
                 self._sending.release()
 

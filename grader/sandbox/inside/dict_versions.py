@@ -16,9 +16,8 @@ import gc
 from collections.abc import Callable
 from typing import Any
 
-# Give this module its own copy of all that it uses of others, made before any submission runs: a submission can replace
-# `len` in the shared dict of builtins, and `ctypes.c_uint64`.
-globals()["__builtins__"] = dict(vars(builtins))
+globals()["__builtins__"] = dict(vars(builtins))  # a copy of its own: see `inside/__init__.py`
+# Taken before a submission can replace them.
 _get_referents = gc.get_referents
 _number_at = ctypes.c_uint64.from_address
 

@@ -33,9 +33,7 @@ import torch
 
 from grader.observe.wording import LEAVE_ORIGINALS
 
-# Give this module its own copy of the builtins, made before any submission runs: a submission can replace `len` or
-# `setattr` in the shared dict.
-globals()["__builtins__"] = dict(vars(builtins))
+globals()["__builtins__"] = dict(vars(builtins))  # a copy of its own: see `inside/__init__.py`
 
 # Torch's own functions, taken before a submission can replace them. Modes, hooks and keys are the current thread's.
 _torch_c: Any = torch._C

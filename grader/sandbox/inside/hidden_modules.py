@@ -9,10 +9,13 @@ The server makes one `HiddenModules` when everything is imported (`server.py _wa
 To hide another package of ours, add it to `_HIDDEN_PACKAGES`.
 """
 
+import builtins
 import marshal
 import sys
 import types
 from typing import Any, NamedTuple
+
+globals()["__builtins__"] = dict(vars(builtins))  # a copy of its own: see `inside/__init__.py`
 
 _HIDDEN_PACKAGES = ("grader.base", "grader.observe", "grader.exercises", "grader.sandbox")
 """Packages of which all modules are hidden."""

@@ -42,10 +42,10 @@ _NO_CAPABILITIES = bytes(24)
 
 @dataclass(frozen=True)
 class Bounds:
-    """Resource limits of one child that the kernel and the server enforce.
+    """The limits of one child that are enforced inside the sandbox, by the kernel or the server, for its whole life.
 
-    Memory and processor time are derived from `sandbox.client.Limits`, which also holds the limits that the grader
-    enforces. All are plain numbers, so that they can be sent as JSON.
+    Memory and processor time come from `sandbox.client.Limits`; the caller cannot choose the others. All are plain
+    numbers, so that they can be sent as JSON.
     """
 
     memory_bytes: int
@@ -93,7 +93,7 @@ def set_limits(bounds: Bounds, *, limit_address_space: bool) -> None:
     _set_limit(resource.RLIMIT_CORE, 0)
     _set_limit(resource.RLIMIT_FSIZE, bounds.tmp_bytes)
     _set_limit(resource.RLIMIT_NOFILE, bounds.open_files)
-    _set_limit(resource.RLIMIT_CPU, int(bounds.cpu_seconds) + 1)  # the next whole second
+    _set_limit(resource.RLIMIT_CPU, kernel_cpu_seconds(bounds.cpu_seconds))
     if sys.platform != "linux":
         return  # macOS does not enforce the limits below, and has no /proc
     status = process_status("self")
@@ -101,6 +101,11 @@ def set_limits(bounds: Bounds, *, limit_address_space: bool) -> None:
     if limit_address_space:
         # 1 GiB more, for 8 threads at once: malloc reserves 128 MiB of addresses for each, and hardly uses them.
         _set_limit(resource.RLIMIT_AS, status["VmSize"] + bounds.memory_bytes + 2**30)
+
+
+def kernel_cpu_seconds(cpu_seconds: float) -> int:
+    """Return the processor time at which the kernel ends a child: its limits are whole seconds, so the next one."""
+    return int(cpu_seconds) + 1
 
 
 def replace_tmp_and_proc(bounds: Bounds, visible_folders: Sequence[str] = ()) -> None:

@@ -14,9 +14,7 @@ from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
-# Give this module its own copy of the builtins, made before any submission runs: a submission can replace `len` or
-# `setattr` in the shared dict.
-globals()["__builtins__"] = dict(vars(builtins))
+globals()["__builtins__"] = dict(vars(builtins))  # a copy of its own: see `inside/__init__.py`
 
 _EVENTS = ("object.__setattr__", "object.__delattr__")
 

@@ -35,9 +35,7 @@ from grader.sandbox.inside.dispatcher import DispatchState
 from grader.sandbox.inside.noted_assignments import NotedAssignments
 from grader.sandbox.inside.protected_functions import ProtectedFunctions
 
-# Give this module its own copy of the builtins, made before any submission runs: a submission can replace `len` or
-# `setattr` in the shared dict.
-globals()["__builtins__"] = dict(vars(builtins))
+globals()["__builtins__"] = dict(vars(builtins))  # a copy of its own: see `inside/__init__.py`
 
 # Each `*(…),` below is one line of names; a formatter would give each name a line of its own.
 _FULLY_REMEMBERED = (
@@ -55,11 +53,12 @@ _CALLABLES_REMEMBERED = (
     *("torch.storage", "torch.autograd.function", "torch.autograd.graph", "torch.autograd.profiler"),
     *("torch.compiler", "torch.overrides", "torch.utils._contextlib", "torch.utils._foreach_utils"),
     *("torch.utils.data._utils.collate", "torch.utils.data._utils.fetch"),
-    *("contextlib", "functools", "json", "json.encoder", "warnings", "safetensors.numpy"),
+    *("contextlib", "functools", "gc", "inspect", "json", "json.encoder", "marshal", "os", "re", "signal"),
+    *("socket", "struct", "sys", "threading", "time", "types", "warnings", "safetensors.numpy"),
     "grader.sandbox.inside.compiler_stand_in",
 )
-"""Modules that the modules above, or this module, call. Only their functions, classes and submodules are remembered,
-because they change their other attributes, such as counters and caches, themselves."""
+"""Modules that the modules above, drivers, or this folder's code call. Only their functions, classes and submodules are
+remembered, because they change their other attributes, such as counters and caches, themselves."""
 _CALLABLES_REMEMBERED_PREFIXES = ("numpy._core.", "numpy.lib._")
 """Beginnings of the names of more such modules, as above: those that define numpy's functions."""
 _MAX_PASSES = 10

@@ -25,9 +25,7 @@ import torch._compile
 from grader.sandbox.inside.compiler_stand_in import StandIn
 from grader.sandbox.inside.noted_assignments import NotedAssignments
 
-# Give this module its own copy of the builtins, made before any submission runs: a submission can replace `len` or
-# `setattr` in the shared dict.
-globals()["__builtins__"] = dict(vars(builtins))
+globals()["__builtins__"] = dict(vars(builtins))  # a copy of its own: see `inside/__init__.py`
 
 _ASSIGNABLE_PARTS = ("__code__", "__defaults__", "__kwdefaults__")
 """Attributes that decide what a function does and that can be assigned. `__closure__` cannot be assigned, but the

@@ -12,12 +12,15 @@ To add a message, do not add it here: the headers between grader and server are 
 between grader and child in `child.py _serve_requests`.
 """
 
+import builtins
 import json
 import socket
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
+
+globals()["__builtins__"] = dict(vars(builtins))  # a copy of its own: see `inside/__init__.py`
 
 _LENGTHS = struct.Struct(">II")
 """The beginning of a frame: the lengths of the header and of the body, in bytes."""

@@ -16,8 +16,8 @@ for one child after the other, the grader sends frames whose header names the op
         time from now on.
     kill: kill the child.
 When the child has ended, the server answers with the event `gone`. It has the `reason` for which the server killed the
-child (`protocol.KillReason`; None if the child ended by itself), its wait `status` (None if the keeper did not report
-it), and the processor time that it used, `cpu`, in seconds.
+child (`protocol.KillReason`; None if the child ended by itself), its wait `status`, and the processor time that it
+used, `cpu`, in seconds. If the keeper could not fork it, `status` is the keeper's own; None if the keeper was killed.
 
 To add a limit that no resource limit enforces, add a condition in `_watch_child`. What every child needs and what takes
 long for the first time, such as an import, belongs in `_warm`.
@@ -223,9 +223,11 @@ def _supervise_child(
     finally:
         end = _read_record(from_keeper, _END_RECORD)
         os.close(from_keeper)
-        os.waitpid(keeper, 0)
+        _, keeper_status = os.waitpid(keeper, 0)
         os.close(held_open)
-    status, cpu = (None, 0.0) if end is None else end
+    # A keeper that could not make the child has said why; one that was killed has not.
+    without_report = keeper_status if os.WIFEXITED(keeper_status) else None
+    status, cpu = (without_report, 0.0) if end is None else end
     protocol.send(control, {"event": "gone", "reason": reason, "status": status, "cpu": cpu})
 
 
@@ -309,6 +311,8 @@ def _run_keeper(
 ) -> NoReturn:
     """Run as the keeper: fork the child in new namespaces, and report its id and its end.
 
+    If something fails, say it on the child's output and end with status 1; else end with 0.
+
     Args:
         settings: the server's settings.
         objects: objects that `_warm` has made.
@@ -334,7 +338,11 @@ def _run_keeper(
         os.close(output)
         _, status, usage = os.wait4(child, 0)
         os.write(report_pipe, _END_RECORD.pack(status, usage.ru_utime + usage.ru_stime))
-    except BaseException:
-        traceback.print_exc()
-    finally:
         os._exit(0)
+    except BaseException as error:
+        traceback.print_exc()
+        # The grader shows the last line of what a child printed that did not get ready.
+        with suppress(OSError):
+            os.write(output, f"{type(error).__name__}: {error}\n".encode())
+    finally:
+        os._exit(1)

@@ -187,7 +187,8 @@
     if (found === 0) return `「${query}」에 맞는 곳이 없습니다. 낱말을 줄이거나 영어로 찾아보세요.`;
     const names = needles.filter((needle) => needle.names.length > 0)
       .map(({ names: [first, second] }) => first + (second === undefined ? "" : ` (${second})`));
-    const count = `${names.join(" · ")}: ${found}곳${found > MOST ? ` 가운데 ${MOST}곳` : ""}`;
+    const all = `${names.join(" · ")}: 이 말이 나오는 절과 용어 ${found}개`;
+    const count = found > MOST ? `${all} 가운데 앞의 ${MOST}개를 보입니다.` : all;
     const told = needles.filter(({ instead }) => instead !== undefined).map(({ instead }) => instead);
     const notes = told.map(([word, other]) =>
       other ? `「${word}」 대신 찾은 말: ${other}.` : `「${word}」: 나오는 곳이 없어 빼고 찾았습니다.`);

@@ -1,4 +1,4 @@
-# mistakes: float32-counts, divides-by-zero
+# mistakes: float32-counts|divides-in-float32, divides-by-zero
 # lines: 11, 8
 # hidden:
 import torch

@@ -175,12 +175,29 @@
       ranInVain.set(cell, codeOf(before));
       const exercise = CHECKS.exec(source(cell))?.[1];
       const follows = exercise && before.includes(cellOf(notebook, exercise, cell)); // the check, by itself
-      for (const one of follows ? before : [...before, cell])
-        if (!(await runCell(app, notebook, one))) return showFailed(one);
-      cell.node.scrollIntoView({ block: "center" });
+      const failed = await stayingHere(notebook, cell, async () => {
+        for (const one of before) {
+          const running = runCell(app, notebook, one); // the cell that is active at this moment
+          notebook.activeCellIndex = notebook.widgets.indexOf(cell);
+          if (!(await running)) return one;
+        }
+      });
+      if (failed) return showFailed(failed);
+      if (!follows && !(await runCell(app, notebook, cell))) showFailed(cell);
     };
     newRow(cell).append(buttonFor("필요한 위의 셀을 실행하고 다시", act));
     return true;
+  };
+
+  // Run something while the view stays with a cell: JupyterLab scrolls to each cell that becomes active or has run.
+  const stayingHere = async (notebook, cell, run) => {
+    notebook.scrollToItem = async () => {};
+    try {
+      return await run();
+    } finally {
+      delete notebook.scrollToItem; // the class has its own
+      notebook.scrollToItem?.(notebook.widgets.indexOf(cell), "auto");
+    }
   };
 
   const showFailed = (cell) => cell.node.querySelector(".jp-Cell-outputArea")?.scrollIntoView({ block: "nearest" });

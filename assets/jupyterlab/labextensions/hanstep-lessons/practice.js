@@ -128,24 +128,42 @@
     }
   };
 
-  // While a drill runs, cells above that show the function are folded: it is to be written from memory.
-  const folded = new Map(); // the drill's cell -> [cell, "inputHidden" or "outputHidden"] of what was folded for it
+  // While a drill runs, what shows the function above it is away: it is to be written from memory. An output is not
+  // folded by JupyterLab, which would show the first line of its HTML in its place.
+  const folded = new Map(); // the drill's cell -> functions that bring back what was put away for it
+  const foldInput = (cell) => {
+    cell.inputHidden = true;
+    return () => (cell.inputHidden = false);
+  };
+  const hideOutput = (cell) => {
+    const line = document.createElement("div");
+    line.className = "hanstep-away-line";
+    line.textContent = "기억만으로 쓰도록 드릴이 끝날 때까지 가려 두었어요.";
+    const back = () => {
+      cell.node.classList.remove("hanstep-away");
+      line.remove();
+    };
+    line.append(" ", window.hanstepCards.buttonFor("그냥 보기", back));
+    cell.node.classList.add("hanstep-away");
+    cell.node.append(line);
+    return back;
+  };
   const foldAnswers = (notebook, drill, begins) => {
     const name = /^def (\w+)_drill\b/m.exec(source(drill))?.[1];
     if (!name) return;
-    const defines = new RegExp(`^(def|class) ${name}(_clinic|_drill)?\\b`, "m");
-    const shows = new RegExp(`\\bdef ${name}(_clinic|_drill)?\\b|data-hanstep-(line|over)|data-hanstep-left=.{1,2}${name} `);
-    const found = [];
+    // `_?`: the exercise may be called `ema_update_`, and its drill `ema_update_drill`.
+    const defines = new RegExp(`^(def|class) ${name}_?(_clinic|_drill)?\\b`, "m");
+    const shows = new RegExp(`\\bdef ${name}_?(_clinic|_drill)?\\b|data-hanstep-(line|over)|data-hanstep-left=.{1,2}${name}_? `);
+    const away = [];
     for (const cell of notebook.widgets.slice(0, notebook.widgets.indexOf(drill))) {
       if (cell === begins || cell.model.type !== "code") continue;
-      if (defines.test(source(cell)) && !cell.inputHidden) found.push([cell, "inputHidden"]);
-      if (shows.test(outputText(cell)) && !cell.outputHidden) found.push([cell, "outputHidden"]);
+      if (defines.test(source(cell)) && !cell.inputHidden) away.push(foldInput(cell));
+      if (shows.test(outputText(cell)) && !cell.node.classList.contains("hanstep-away")) away.push(hideOutput(cell));
     }
-    for (const [cell, what] of found) cell[what] = true;
-    folded.set(drill, found);
+    folded.set(drill, away);
   };
   const unfoldAnswers = (drill) => {
-    for (const [cell, what] of folded.get(drill) ?? []) if (!cell.isDisposed) cell[what] = false;
+    for (const back of folded.get(drill) ?? []) back();
     folded.delete(drill);
   };
 

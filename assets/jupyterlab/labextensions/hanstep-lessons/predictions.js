@@ -106,6 +106,7 @@
   };
 
   const RUNS = "실행하고 있어요…";
+  const STARTS = "커널을 준비하고 있어요…";
   const WAITS = "골랐어요. 다른 예측도 고르면 실행해요.";
   const isFolded = (cell) => cell?.model.type === "code" && tagsOf(cell).includes("folded");
 
@@ -192,16 +193,20 @@
   // A choice is kept at once; what it starts waits for what the choices before it have started.
   const choose = (app, panel, id, letter) => {
     chosen.set(id, letter);
-    told.set(id, RUNS);
+    told.set(id, ["idle", "busy"].includes(panel.sessionContext.session?.kernel?.status) ? RUNS : STARTS);
     look(app, panel);
     const ready = panel.sessionContext.ready;
     const recording = ready.then(() => record(panel.sessionContext.session.kernel, id, letter)).catch(() => false);
+    recording.then(() => {
+      if (told.get(id) === STARTS) told.set(id, RUNS); // the kernel has answered
+      look(app, panel);
+    });
     const before = last.get(panel) ?? ready;
     const after = before.then(() => follow(app, panel, id, recording)).catch(console.error);
     last.set(
       panel,
       after.then(() => {
-        if (told.get(id) === RUNS) told.delete(id); // a cell has failed, and shows why
+        if ([RUNS, STARTS].includes(told.get(id))) told.delete(id); // a cell has failed, and shows why
         look(app, panel);
       }),
     );
