@@ -21,8 +21,8 @@ _WITHOUT_VALUE = ("--stop",)
 _NEAR = 0.85
 """`--htm` and `--update` are nearer to an option of the tool; `--steps` and `--language` are not."""
 HELP = Said(
-    """사용법: {name} [옵션] train.py [스크립트의 인자 …]
-        {name} [옵션] -m 패키지.모듈 [스크립트의 인자 …]
+    """쓰는 법: {name} [옵션] train.py [스크립트의 인자 …]
+         {name} [옵션] -m 패키지.모듈 [스크립트의 인자 …]
 
 학습 스크립트를 그대로 실행하며 업데이트를 지켜보고, 무엇이 틀렸는지 그 줄에서 말해요.
 옵션은 스크립트의 이름 앞에 적어요. 이름 뒤에 적은 것은 스크립트가 받아요.
