@@ -72,7 +72,7 @@ class Moment:
     """One event on a timeline."""
 
     kind: str
-    """`zero_grad`, `forward`, `backward`, `clip`, `first_step` (SAM's climb), `step` or `scheduler`."""
+    """`zero_grad`, `forward`, `backward`, `clip`, `first_step` and `second_step` (SAM's), `step` or `scheduler`."""
     line: int | None
     """The learner's line; None on the solution's timeline."""
     batch: int | None = None

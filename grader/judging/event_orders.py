@@ -28,6 +28,9 @@ _MAX_MOMENTS = 12
 _MAX_COMPARISONS = 100_000
 """Maximum number of pairs of events that are compared to pair as many as possible: tens of milliseconds."""
 
+_STEPS = frozenset({"step", "second_step"})
+"""Kinds of drawn events that update the parameters."""
+
 _Key = tuple[str, int | None]
 """What two events must have in common to be paired: kind and batch."""
 
@@ -135,13 +138,16 @@ def call_of_update(run: Run, update: int) -> int | None:
 def _events_to_draw(run: Run, solution: Run, call: int) -> _Events:
     """Return the events of a call that are drawn.
 
-    Two kinds of events are left out: a `gradient`, because the backward pass that causes it is drawn itself, and a
-    `zero_grad` right behind another one, because it changes nothing. If the learner clears the gradients only at the
-    end of the call, the solution's are drawn there, too, unless the model had gradients before the call.
+    Three kinds of events are left out: a `gradient`, because the backward pass that causes it is drawn itself, a
+    `zero_grad` right behind another one, because it changes nothing, and the `step` that a `second_step` makes. If the
+    learner clears the gradients only at the end of the call, the solution's are drawn there, too, unless the model had
+    gradients before the call.
     """
     learner_events, solution_events = (
         _without_repeated_clears(
-            [event for event in one.events if event.call == call and event.kind != "gradient"]
+            _without_caused_steps(
+                [event for event in one.events if event.call == call and event.kind != "gradient"]
+            )
         )
         for one in (run, solution)
     )
@@ -152,7 +158,8 @@ def _events_to_draw(run: Run, solution: Run, call: int) -> _Events:
         and not clears_given
     ):
         solution_events = _without_repeated_clears(_move_clears_to_end(solution_events, learner_events))
-    return _Events(learner_events, _order_clears_as_learner(solution_events, learner_events), clears_given)
+    ordered = _order_clears_as_learner(solution_events, learner_events)
+    return _Events(learner_events, _without_repeated_clears(ordered), clears_given)
 
 
 def _clears_given_gradients(solution: Run, call: int) -> bool:
@@ -175,6 +182,15 @@ def _without_repeated_clears(events: list[Event]) -> list[Event]:
     ]
 
 
+def _without_caused_steps(events: list[Event]) -> list[Event]:
+    """Return the events without each `step` right behind a `second_step`, which calls it: it is drawn itself."""
+    return [
+        event
+        for before, event in zip([None, *events], events, strict=False)
+        if event.kind != "step" or before is None or before.kind != "second_step"
+    ]
+
+
 def _move_clears_to_end(solution_events: list[Event], learner_events: list[Event]) -> list[Event]:
     """Return the solution's events with each `zero_grad` before the first `backward` moved to the end.
 
@@ -184,7 +200,7 @@ def _move_clears_to_end(solution_events: list[Event], learner_events: list[Event
     at_start = _clears_before_backward(solution_events)
     clears = [solution_events[i] for i in sorted(at_start)]
     others = [event for i, event in enumerate(solution_events) if i not in at_start]
-    after_step = max((i + 1 for i, event in enumerate(others) if event.kind == "step"), default=len(others))
+    after_step = max((i + 1 for i, event in enumerate(others) if event.kind in _STEPS), default=len(others))
     orders = ([*others, *clears], [*others[:after_step], *clears, *others[after_step:]])
     return max(orders, key=lambda order: len(_pair_events(learner_events, order).learner))
 
@@ -192,7 +208,8 @@ def _move_clears_to_end(solution_events: list[Event], learner_events: list[Event
 def _order_clears_as_learner(solution_events: list[Event], learner_events: list[Event]) -> list[Event]:
     """Return the solution's events with each `zero_grad` before or after the `forward` beside it, as in the learner's.
 
-    No gradient is read or written in between, so either order is right.
+    No gradient is read or written in between, so either order is right. A solution that clears before a forward pass
+    and after it is `forward zero_grad zero_grad` beside a learner who only clears after it.
     """
     moved: list[Event] = []
     pairs_of_pieces = zip_longest(
@@ -201,14 +218,16 @@ def _order_clears_as_learner(solution_events: list[Event], learner_events: list[
         fillvalue=list[Event](),
     )
     for piece, learner_piece in pairs_of_pieces:
-        learner_kinds = [event.kind for event in learner_piece]
-        if Counter(learner_kinds) != Counter(event.kind for event in piece):
+        kinds, learner_kinds = ([event.kind for event in one] for one in (piece, learner_piece))
+        if Counter(learner_kinds) == Counter(kinds):
+            events_of_kind = {
+                kind: iter([event for event in piece if event.kind == kind]) for kind in set(learner_kinds)
+            }
+            moved += [next(events_of_kind[kind]) for kind in learner_kinds]
+        elif learner_kinds[:1] == ["forward"] and kinds == ["zero_grad", "forward", "zero_grad"]:
+            moved += [piece[1], piece[0], piece[2]]
+        else:
             moved += piece
-            continue
-        events_of_kind = {
-            kind: iter([event for event in piece if event.kind == kind]) for kind in set(learner_kinds)
-        }
-        moved += [next(events_of_kind[kind]) for kind in learner_kinds]
     return moved
 
 
@@ -288,7 +307,7 @@ def _pairing_key(event: Event) -> _Key:
 
 def _clears_after_last_step(events: list[Event]) -> set[int]:
     """Return the indices of `zero_grad` events after the last `step`; empty without a `step`."""
-    steps = [i for i, event in enumerate(events) if event.kind == "step"]
+    steps = [i for i, event in enumerate(events) if event.kind in _STEPS]
     if not steps:
         return set()
     return {i for i, event in enumerate(events) if event.kind == "zero_grad" and i > steps[-1]}

@@ -232,6 +232,17 @@ class Reference:
         self._runs_in_driver_order[source] = {name: self._play_scenario(fresh, name) for name in names}
         return self._runs_in_driver_order[source][scenario]
 
+    def remembers(self, source: str) -> bool:
+        """Return True if the program with this source was found to remember something from scenario to scenario."""
+        return source in self._runs_in_driver_order
+
+    def run_alone(self, source: str, scenario: str) -> Run:
+        """Return the run of a scenario by the program with this source, loaded anew; it is not kept."""
+        kept = self._programs.pop(source, None)
+        if kept is not None:
+            kept.unload()
+        return self._play_scenario(self._program(source), scenario)
+
     def _play_scenario(self, program: Program, scenario: str, against: Run | None = None) -> Run:
         """Play a scenario with a loaded program; throw away what it prints, which is nothing of the learner's."""
         self.play_count += 1

@@ -107,7 +107,7 @@ def true_explanation(
     case = cases.first if made.copy == 1 else cases.second
     own_title = named.title if wording is None else wording.title
     title = f"{own_title} ({case})" if len(mistake.shown_alternatives) == 1 else ""
-    return TrueText(f"{case}의 코드에만 이 실수가 있어요. {explain}", symptom, title)
+    return TrueText(f"이 실수는 {case}에만 나와요. {explain}", symptom, title)
 
 
 def explanations_of_combined_mistakes(

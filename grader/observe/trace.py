@@ -45,7 +45,8 @@ class Event:
 
     kind: str
     """`zero_grad`, `forward`, `backward`, `gradient` (a gradient reached the first trainable parameter), `clip`,
-    `first_step` (SAM's climb to w + e), `step` or `scheduler`."""
+    `first_step` (SAM's climb to w + e), `second_step` (its way back to w; the `step` follows), `step` or
+    `scheduler`."""
     line: int | None = None
     """Line of the submission that caused it; None if no frame of the submission was on the stack."""
     call: int = 0

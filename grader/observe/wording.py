@@ -106,6 +106,17 @@ def times(count: int) -> str:
     return f"{count}번"
 
 
+def kinds(count: int) -> str:
+    """Return how many different things there are: `세 가지`, from seven on `7가지`."""
+    few = {2: "두", 3: "세", 4: "네", 5: "다섯", 6: "여섯"}
+    return f"{few[count]} 가지" if count in few else f"{count}가지"
+
+
+def is_korean(text: str) -> bool:
+    """Return True if a text has Korean letters, as the exceptions that the course raises: these say what to do."""
+    return any("가" <= letter <= "힣" for letter in text)
+
+
 def yes_or_no(answer: bool) -> str:
     """Return the answer as a fact says it: `예` or `아니요`."""
     return "예" if answer else "아니요"

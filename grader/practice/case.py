@@ -16,6 +16,7 @@ from grader.course.conditions import unconditional_text
 from grader.course.course import Exercise, Mistake
 from grader.grading import SEED
 from grader.grading.time_limit import time_limit
+from grader.judging.compare_runs import find_difference
 from grader.judging.edits import MistakeVariant, variants_of
 from grader.judging.reference import Reference, cached_reference
 from grader.judging.solution import exercise_source, solution_with_needed_imports
@@ -309,12 +310,27 @@ def _first_failing_scenario(
             continue
         if not known.reproduces(broken, scenario, known.complete_run(raw, scenario)):
             return None
-        if not known.reproduces(broken, scenario, known.solution_run(scenario)):
+        if not known.reproduces(broken, scenario, known.solution_run(scenario)) and _fails_alone(
+            known, broken, scenario
+        ):
             found = scenario
             break
     if found is None or len(chosen) == 1:
         return found
     return found if all(_changes_pair(known, variant, chosen, raw) for variant in chosen) else None
+
+
+def _fails_alone(known: Reference, broken: str, scenario: str) -> bool:
+    """Return True if a program goes wrong in a scenario that is the first to be played.
+
+    It is for the learner of the case. The known runs may be of a program that remembers the scenarios before.
+    """
+    if not known.remembers(broken):
+        return True
+    run = known.run_alone(broken, scenario)
+    return (
+        find_difference(run, known.solution_run(scenario), known.exercise.driver[scenario].atol) is not None
+    )
 
 
 def _changes_pair(

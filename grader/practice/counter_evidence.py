@@ -69,6 +69,8 @@ def against(symptom: Difference, scenario: Scenario, run: Run, solution: Run) ->
     if symptom.name == "theta":
         if symptom.kind == "array":
             return _against_update(symptom, own, run, solution)
+        if not _updates(run):
+            return "이 코드도 매개변수를 한 번도 움직이지 않아요. 정답과 같아요."
         return f"이 코드도 매개변수를 {times(_updates(run))} 움직여요. 정답과 같은 횟수예요."
     if own is not None:
         return _as_it_is(own, scenario, run, solution)
@@ -105,9 +107,10 @@ def _short(value: str) -> str:
 def _against_exception(run: Run, solution: Run) -> str:
     if run.failure is None and solution.failure is None:
         calls = 1 + max((event.call for event in run.events), default=0)
-        return f"이 코드는 예외 없이 끝나요. 함수를 {times(calls)} 불렀고 매개변수는 {times(_updates(run))} 움직였어요."
+        moved = f"{times(_updates(run))} 움직였어요" if _updates(run) else "한 번도 움직이지 않았어요"
+        return f"이 코드는 예외 없이 끝나요. 함수를 {times(calls)} 불렀고 매개변수는 {moved}."
     if run.failure is None:
-        return "이 코드는 예외를 0번 내요."
+        return "이 코드는 예외를 한 번도 내지 않아요."
     if solution.failure is not None:
         return f"이 코드도 {ordinal(run.failure.call + 1)} 호출에서 {run.failure.type} 예외를 내요."
     return f"이 코드의 예외는 {ordinal(run.failure.call + 1)} 호출에서 나요 ({run.failure.type})."
@@ -122,7 +125,9 @@ def _against_update(symptom: Difference, own: Difference | None, run: Run, solut
         name, here, right = _element(own.index, run, solution)
         return f"매개변수는 더 먼저 달라져요. {_after(own.index[0])} `{name}`: 이 코드 {here}, 정답 {right}."
     if _updates(run) < row:
-        return f"이 코드는 매개변수를 {times(_updates(run))}만 움직여요. {ordinal(row)} 업데이트가 없어요."
+        count = _updates(run)
+        moved = f"매개변수를 {times(count)}만 움직여요" if count else "매개변수를 한 번도 움직이지 않아요"
+        return f"이 코드는 {moved}. {ordinal(row)} 업데이트가 없어요."
     name, here, _ = _element(symptom.index, run, solution)
     return f"{_after(row)}의 매개변수는 정답과 같아요. 예: `{name}`{particle(name, '은/는')} 둘 다 {here}."
 

@@ -48,7 +48,10 @@ class Question:
     @property
     def text(self) -> str:
         """The question in Korean."""
-        return f"「{self.scenario}」에서 정답과 나란히 실행했어요. 이 코드에서 처음으로 다른 것은 무엇일까요?"
+        return (
+            f"이 코드와 정답을 같은 상황(「{self.scenario}」)에서 실행했어요. "
+            "이 코드에서 처음으로 다른 것은 무엇일까요?"
+        )
 
 
 @dataclass(frozen=True)

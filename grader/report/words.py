@@ -19,7 +19,7 @@ from grader.course.feedback import (
     SubmissionResult,
 )
 from grader.course.marks import ExerciseMark
-from grader.observe.wording import ENDLESS_LOOP, ENDS_THE_PROCESS, one_of, with_particle
+from grader.observe.wording import ENDLESS_LOOP, ENDS_THE_PROCESS, is_korean, kinds, one_of, with_particle
 from grader.report.exceptions.advice import advise
 from grader.report.plain_text import clean, mark_points, one_line, points
 
@@ -60,7 +60,6 @@ REMEMBERS = "지난 호출에서 남은 것이 다음 호출의 결과를 바꿔
 PASTED = "알려진 코드와 똑같이 동작해요"
 EMPTY, FILL_IN = "아직 시작하지 않았어요", "함수 안을 채운 다음 다시 확인해 보세요."
 INSEPARABLE = "어느 쪽이든 결과가 똑같아요. 내 코드에서 어느 쪽인지 찾아보세요."
-
 NOTHING_EXPECTED = "이 상황에서 정답은 아무 단계도 실행하지 않아요."
 
 NEXT_STEPS: dict[Status, str] = {
@@ -183,7 +182,7 @@ def points_now(feedback: Feedback, given: ExerciseMark | None) -> str:
 def _named_headline(mark: str, mistakes: Sequence[NamedMistake], *, beside_exception: bool) -> Headline:
     if len(mistakes) > 1:
         # There may be more than were found, so this does not say how many there are.
-        return Headline(mark, f"실수를 {_NUMERALS.get(len(mistakes), f'{len(mistakes)}개')} 찾았어요")
+        return Headline(mark, f"실수를 {kinds(len(mistakes))} 찾았어요")
     titles = mistakes[0].titles
     if len(titles) == 1:
         return Headline(mark, f"예외가 나요. 그리고 {titles[0]}" if beside_exception else titles[0])
@@ -267,11 +266,12 @@ def place_beside_exception(feedback: Feedback) -> str:
 
 
 def _after_exception(feedback: Feedback) -> str:
-    if feedback.error is None:  # no exception: the code does not parse, and the message says what to do
+    if feedback.error is None:  # the code does not parse, and the message says what to do
         return ""
     if feedback.raised:  # of a placeholder, the headline tells
         return "" if feedback.error.strip() == "NotImplementedError:" else _AFTER_A_RAISE
-    return advise(feedback.error, feedback.source_line) or NEXT_STEPS["error"]
+    general = "" if is_korean(feedback.error) else NEXT_STEPS["error"]
+    return advise(feedback.error, feedback.source_line) or general
 
 
 def looks(feedback: Feedback) -> list[str]:

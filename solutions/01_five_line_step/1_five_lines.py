@@ -86,7 +86,7 @@ $$ p \leftarrow p - \eta\, g $$
 | 줄 | 읽는 것 | 만들거나 바꾸는 것 |
 |---|---|---|
 | 업데이트 `opt.step()` | 매개변수, `p.grad`, 학습률 같은 설정, 옵티마이저의 상태(적어 두는 값) | 매개변수, 옵티마이저의 상태 |
-| 손실 `loss_fn(…)` | 로짓(logits, 클래스별 점수), 정답 | 손실 하나, 그래프의 끝 |
+| 손실 `loss_fn(…)` | 로짓(logits, 클래스별 점수), 정답 | 손실. 계산 그래프는 여기에서 끝납니다 |
 | 지우기 `opt.zero_grad()` | 없음 | 모든 `p.grad`를 지웁니다 |
 | 역전파 `loss.backward()` | 계산 그래프와 그 안에 저장된 값(가중치 등) | `p.grad`. 그래프에 저장된 값은 쓰고 나서 해제합니다 |
 | 순전파 `model(…)` | 매개변수, 입력 | 로짓과 계산 그래프 |
@@ -126,7 +126,7 @@ assert torch.allclose(twice, 2 * once, rtol=1e-5)
 
 # %% [markdown]
 r"""
-표의 역전파 줄에 한 가지를 더해 읽으세요. `backward()`는 `p.grad`에 이미 있던 값도 읽습니다. 나중에 배울 [그레이디언트 누적](3_why_accumulation_works.ipynb)이 이 성질을 씁니다.
+표의 역전파 줄에는 한 가지가 빠져 있습니다. `backward()`는 `p.grad`에 이미 있던 값도 읽습니다. 나중에 배울 [그레이디언트 누적](3_why_accumulation_works.ipynb)이 이 성질을 씁니다.
 
 ### 연습 1. `train_step`
 

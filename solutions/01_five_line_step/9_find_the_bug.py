@@ -255,7 +255,7 @@ r"""
 <details>
 <summary>설명</summary>
 
-`total_loss`가 모든 스텝의 `loss`를 붙들고, `loss`가 각자의 그래프를 붙듭니다. `backward()`가 저장된 텐서는 놓아 주므로 스텝마다 새는 양은 적습니다. 같은 코드를 **검증 루프에** `no_grad()` 없이 쓰면 저장된 텐서까지 모두 남아 훨씬 빨리 메모리가 찹니다. 고치려면 `total_loss += loss.item()`으로 숫자만 더합니다. 샘플 평균이 필요하면 `len(xb)`를 곱해 더하고 전체 샘플 수로 나눕니다. 실제 사례: [horovod#641](https://github.com/horovod/horovod/pull/641).
+`total_loss`가 모든 스텝의 `loss`를 붙들고, `loss`가 각자의 그래프를 붙듭니다. `backward()`가 저장된 텐서는 해제하므로 스텝마다 새는 양은 적습니다. 같은 코드를 **검증 루프에** `no_grad()` 없이 쓰면 저장된 텐서까지 모두 남아 훨씬 빨리 메모리가 찹니다. 고치려면 `total_loss += loss.item()`으로 숫자만 더합니다. 샘플 평균이 필요하면 `len(xb)`를 곱해 더하고 전체 샘플 수로 나눕니다. 실제 사례: [horovod#641](https://github.com/horovod/horovod/pull/641).
 
 </details>
 

@@ -36,6 +36,7 @@ SEEDS = (1, pytest.param(0, marks=BY_COMMAND), pytest.param(2, marks=BY_COMMAND)
 SCALED_CLIP = ("clip-before-unscale", "missing-unscale")
 SECOND_PASS_SUMMED = ("no-division", "second-pass-not-divided")
 JOINED = {
+    "BestCheckpoint": (("saves-last", "forgets-best"),),
     "amp_step": (SCALED_CLIP,),
     "amp_accumulate": (SCALED_CLIP,),
     "sam_accumulate": (SECOND_PASS_SUMMED,),

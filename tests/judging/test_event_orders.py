@@ -80,6 +80,32 @@ def test_where_the_gradients_are_cleared_is_no_difference(yours: str, expected: 
     assert unpaired_events(run, solution) == []
 
 
+def test_a_program_that_goes_on_differs_where_the_solution_has_ended() -> None:
+    """The solution clears before the forward pass after which it ends, and once more at the end; the learner after it.
+
+    The first loop that the solution lacks is marked as a whole, though a later one would have as many partners.
+    """
+    run = played(
+        "zero_grad forward zero_grad backward step " + "forward zero_grad backward step " * 2 + "forward"
+    )
+    solution = played("zero_grad forward backward step zero_grad forward zero_grad")
+    yours, expected = drawn(run, solution)
+    assert expected == "zero_grad forward backward step forward zero_grad"
+    assert yours.startswith(
+        "zero_grad forward zero_grad* backward step forward zero_grad backward* step* forward*"
+    )
+
+
+def test_the_step_of_a_second_step_is_not_drawn_beside_it() -> None:
+    """What the learner calls is `second_step`: with SAM, `step` on a timeline would read as `sam.step()`."""
+    solution = played("forward backward first_step forward backward second_step step zero_grad")
+    yours, expected = drawn(played("forward backward first_step forward backward"), solution)
+    assert yours == "forward backward first_step forward backward"
+    assert expected == f"{yours} second_step* zero_grad*"
+    yours, _ = drawn(played("forward backward first_step forward backward step zero_grad"), solution)
+    assert yours == "forward backward first_step forward backward step* zero_grad"
+
+
 def test_partners_stand_in_the_same_order() -> None:
     """Columns need it: the n-th moment with a partner belongs to the n-th of the other timeline."""
     run = played("forward backward step zero_grad scheduler")

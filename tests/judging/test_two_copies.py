@@ -121,6 +121,6 @@ def test_a_mistake_in_the_code_for_the_last_window_is_named_and_told_where() -> 
     feedback = assess(exercise, trace, cached_reference("accumulate", SEED), LearnerCode(LEARNER))
     (named,) = feedback.diagnosis.mistakes
     assert named.id == "no-division"
-    assert named.explain.startswith("짧은 마지막 구간의 코드에만 이 실수가 있어요. ")
+    assert named.explain.startswith("이 실수는 짧은 마지막 구간에만 나와요. ")
     assert named.titles[0].endswith(" (짧은 마지막 구간)")
     assert named.line == LEARNER.splitlines().index("            loss_fn(model(xb), yb).backward()") + 1

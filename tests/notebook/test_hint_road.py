@@ -81,7 +81,7 @@ def test_a_line_that_must_move_is_moved() -> None:
     idea, line = (newest("train_step_extras") for _ in range(2))
     assert plain(mistake("clip-after-step", "train_step_extras").hint) in idea
     assert "5번째 줄의 자리를 보세요" in idea
-    assert "5번째 줄을 7번째 줄 뒤로 옮겨요" in line
+    assert "5번째 줄을 8번째 줄 앞으로 옮겨요" in line
     assert "빠진 것" not in idea + line
 
 
@@ -254,7 +254,7 @@ def test_held_back_each_of_two_mistakes_has_its_symptom() -> None:
     assert len(shown.feedback.mistake_ids) == 2
     for id_ in shown.feedback.mistake_ids:
         assert mistake(id_).title not in shown.text
-    assert "실수를 둘 찾았어요" in shown.text
+    assert "실수를 두 가지 찾았어요" in shown.text
 
 
 def test_the_terminal_and_watch_keep_to_the_setting(

@@ -164,7 +164,8 @@ def test_a_question_has_one_right_answer(drawn: list[Case]) -> None:
     chance = random.Random(5)
     asked = [(case, question(case, chance)) for case in drawn[::6] if len(case.mistakes) == 1]
     told = [(case, one) for case, one in asked if one is not None]
-    assert len(told) > len(asked) * 3 / 5  # 22 of 34 when this was written
+    # 18 of 31: of the first update nothing is asked where another choice is true of it, too.
+    assert len(told) > len(asked) / 2
     for case, one in told:
         assert {*one.against, one.answer} == {*one.choices}
         assert all(one.against.values()), case.text

@@ -89,7 +89,7 @@ def test_a_folded_card_shows_one_mistake_and_no_measurement() -> None:
     assert sorted(page.text) != sorted(card.text), "the folded card has one line more: what it folds"
     shown = Parsed(re.sub(r"<details.*</details>", "", feedback_html(feedback, folded=True), flags=re.S)).text
     for first in (
-        "실수를 둘 찾았어요",
+        "실수를 두 가지 찾았어요",
         "1/2 · opt.zero_grad()를 부르지 않았어요",
         "opt.step()  # 한 걸음".replace("  ", " "),
     ):

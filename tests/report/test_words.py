@@ -29,7 +29,7 @@ def test_joined_mistakes_are_all_said() -> None:
 
 def test_pair_says_both_mistakes_with_their_reasons() -> None:
     for told in (Parsed(feedback_html(samples.pair())).text, " ".join(feedback_text(samples.pair()).split())):
-        assert "실수를 둘 찾았어요" in told
+        assert "실수를 두 가지 찾았어요" in told
         for named in (samples.NO_DIVISION, samples.DROPS_LEFTOVER):
             assert named.titles[0] in told
             assert named.explain in told

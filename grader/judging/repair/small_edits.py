@@ -48,6 +48,7 @@ _CODE_OF_EVENTS = {
     "gradient": re.compile(r"backward|autograd\.grad"),
     "clip": re.compile(r"clip_grad"),
     "first_step": re.compile(r"first_step"),
+    "second_step": re.compile(r"second_step"),
     "step": re.compile(r"(?:\b(?!\w*sched)\w+|[\])])\.step\(|second_step"),
     "scheduler": re.compile(r"sched\w*\.step\b"),
 }
