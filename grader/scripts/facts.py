@@ -454,6 +454,10 @@ class Facts:
     """Finished updates: outermost steps, or changes by hand."""
     ended: bool = False
     """The script came to its end while it was watched."""
+    block: bool = False
+    """What is watched is a `with xray():`, not a whole script."""
+    compiled: bool = False
+    """The script compiles a module or a function, which ran eagerly while it was watched."""
     whole: bool = False
     """The script came to its end, after the watch or in it: what is observed after a watch is complete."""
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from grader.scripts.facts import Facts
+from grader.scripts.particles import with_particles
 from grader.scripts.places import Place
 
 Language = Literal["ko", "en"]
@@ -21,7 +22,7 @@ class Said(NamedTuple):
 
     def in_(self, language: Language) -> str:
         """Return it in one language."""
-        return self.ko if language == "ko" else self.en
+        return with_particles(self.ko) if language == "ko" else self.en
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +38,8 @@ class Finding:
     """The smallest change that mends it."""
     diff: tuple[str, str] | None = None
     """The line as it is and as it should be, where one line mends it."""
+    also: Place | None = None
+    """Another line that has its part in it."""
     severity: Severity | None = None
     """None: as its rule says."""
 

@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 from grader.scripts.card import KINDS_OF_SEVERITY
 from grader.scripts.findings import Language, Said, Told
 from grader.scripts.places import Place
-from grader.scripts.report import Report, where
+from grader.scripts.report import Report, advice, where
 from grader.scripts.scope import heading, legend, losses_of_updates, remarks
 from grader.scripts.timeline import Row, shares_of, timeline
 
@@ -89,12 +89,12 @@ def _finding(told: Told, report: Report, language: Language) -> dict[str, Any]:
     return {
         "severity": told.severity,
         "kind": KINDS_OF_SEVERITY[told.severity].in_(language),
-        "where": where(finding.place, report.facts.folder),
+        "where": where(finding.place, report.facts.folder, language),
         "title": told.rule.title.in_(language),
         "sentence": finding.sentence.in_(language),
         "evidence": finding.evidence.in_(language),
         "lines": _lines(finding.place, finding.diff),
-        "mend": finding.mend.in_(language) if finding.mend else None,
+        "mend": advice(finding.mend, report.facts, language) if finding.mend else None,
         "lesson": told.rule.lesson,
         "id": told.rule.id,
     }
@@ -116,7 +116,8 @@ def _lines(place: Place | None, diff: tuple[str, str] | None) -> list[dict[str, 
             lines.append({"number": f"{number} +", "text": indent + diff[1].strip(), "mark": "in"})
         else:
             lines.append({"number": str(number), "text": text, "mark": "here" if is_here else ""})
-    return lines
+    shared = min((len(one["text"]) - len(one["text"].lstrip()) for one in lines if one["text"]), default=0)
+    return [{**one, "text": one["text"][shared:]} for one in lines]
 
 
 def _rows(rows: list[Row], language: Language) -> list[dict[str, Any]]:

@@ -100,6 +100,7 @@ TABLE: tuple[tuple[str, str, str], ...] = (
     ("torch.nn.functional", "kl_div", "divergence_computed"),
     ("torch.nn.functional", "scaled_dot_product_attention", "attended"),
     *(("torch", name, "drawn") for name in _DRAWING),
+    ("torch", "compile", "compiled"),
     *(("torch", name, "squashed") for name in _SQUASHING),
     *(("torch:Tensor", name, "squashed") for name in _SQUASHING),
     *(("torch:Tensor", name, "flattened") for name in ("reshape", "view", "flatten", "ravel")),

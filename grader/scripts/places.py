@@ -49,6 +49,14 @@ def _installed() -> tuple[str, ...]:
     )
 
 
+def cell_of(file: str) -> str | None:
+    """Return the number of the notebook cell that a code object's file is, as `[2]`; None if it is none."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    named = None if shell is None else shell.compile.format_code_name(file)
+    return None if named is None else str(named[1]).removeprefix("In")
+
+
 def own_frames(start: FrameType | None = None) -> list[FrameType]:
     """Return the frames of the learner's code, innermost first."""
     frame = start or sys._getframe(1)

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from grader.scripts.facts import LossComputed
+from grader.scripts.facts import Facts, LossComputed
 from grader.scripts.findings import Language, Said
+from grader.scripts.places import Place, cell_of
 from grader.scripts.report import Report
 from grader.scripts.timeline import SUM, Row
 
@@ -31,7 +32,13 @@ def legend(rows: Sequence[Row], language: Language) -> str:
 def heading(report: Report, language: Language) -> str:
     """Say how much was watched and how much there is to say."""
     facts = report.facts
-    name, count = facts.script.rpartition("/")[2], len(report.told)
+    cell = cell_of(facts.script)
+    script = (
+        facts.script.rpartition("/")[2]
+        if cell is None
+        else Said("셀 {}", "cell {}").in_(language).format(cell)
+    )
+    name, count = script, len(report.told)
     seen = Said(
         f"{name}: 업데이트 {facts.updates}번을 지켜봤어요.",
         f"{name}: {facts.updates} updates watched.",
@@ -57,6 +64,13 @@ def remarks(report: Report, language: Language) -> list[str]:
                 f"Later updates were not watched; to watch more: `--updates {more}`",
             )
         )
+    if facts.compiled:
+        said.append(
+            Said(
+                "`torch.compile`은 지켜보는 동안 끄고, 컴파일하지 않은 코드로 실행했어요.",
+                "`torch.compile` was off: the script ran uncompiled while it was watched.",
+            )
+        )
     losses = losses_of_updates(report)
     course = course_of(losses)
     if course is not None and not course.fell and not any(told.severity == "bug" for told in report.told):
@@ -76,12 +90,27 @@ def remarks(report: Report, language: Language) -> list[str]:
 
 
 def losses_of_updates(report: Report) -> list[float]:
-    """Return the sum of the training losses (those with a graph) of each update that has any, in order."""
-    sums: dict[int, float] = {}
+    """Return the training loss (with a graph) of each update that has any, in order.
+
+    Losses of one line, as of the micro-batches of an update, are averaged, and lines are added up. Only updates of the
+    parameters that are updated most often count: a probe or a discriminator has losses of its own.
+    """
+    counted = _main_updates(report.facts)
+    lines: dict[int, dict[Place | None, list[float]]] = {}
     for event in report.facts.of(LossComputed):
-        if event.grad and event.value is not None and event.value.numel() == 1:
-            sums[event.update] = sums.get(event.update, 0.0) + event.value.item()
-    return list(sums.values())
+        if not event.grad or event.value is None or event.value.numel() != 1:
+            continue
+        if counted is None or event.update in counted:
+            lines.setdefault(event.update, {}).setdefault(event.place, []).append(event.value.item())
+    return [sum(map(fmean, of_update.values())) for of_update in lines.values()]
+
+
+def _main_updates(facts: Facts) -> set[int] | None:
+    """Return the updates of the parameters that optimizers update most often; None if no optimizer steps."""
+    updates: dict[frozenset[int], set[int]] = {}
+    for step in facts.steps():
+        updates.setdefault(facts.optimizers[step.optimizer].parameters, set()).add(step.update)
+    return max(updates.values(), key=len, default=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """One watch from beginning to end: observers on, script runs, observers off, findings told."""
 
+import contextlib
 import gc
 import sys
 import traceback
@@ -10,12 +11,15 @@ import torch
 from rich.console import Console
 
 from grader.scripts import card, crashes, rules
+from grader.scripts.eager import Eager
 from grader.scripts.facts import OptimizerBuilt
-from grader.scripts.findings import Language, Told
+from grader.scripts.findings import Language, Said, Told
 from grader.scripts.observers import patches
+from grader.scripts.own_warnings import OwnWarnings
 from grader.scripts.patches import LATE, Patches
 from grader.scripts.places import own_place
 from grader.scripts.report import Report, as_json
+from grader.scripts.scope import remarks
 from grader.scripts.source import assigned_attributes
 from grader.scripts.watch import Watch, WatchOver
 
@@ -32,6 +36,7 @@ class Options:
 
 
 _MOST_STAGES = 3
+_HERE = str(Path(__file__).resolve().parent)
 
 
 class Session:
@@ -41,13 +46,18 @@ class Session:
     are told at the end.
     """
 
-    def __init__(self, script: str, folder: str, options: Options) -> None:
+    def __init__(self, script: str, folder: str, options: Options, *, output: int | None = None) -> None:
         self.options = options
+        self._output = output
+        """The descriptor to which a report for standard output goes, if the script's own goes elsewhere."""
         self.watch = Watch(script, folder, options.updates, self._enough)
         self.patches = patches(self.watch)
         self.watch.hook_steps = self.patches.hook_steps
         self.watch.stage_began = self._stage_began
+        self._eager, self._warnings = Eager(), OwnWarnings()
         self.report: Report | None = None
+        self._written: dict[str, str] = {}
+        """By name of a file: what to say of writing it."""
         self._stages: list[tuple[Watch, Patches]] = []
         """Watches of later stages, each put on over the ones before."""
 
@@ -56,6 +66,8 @@ class Session:
         if late:
             for optimizer in _optimizers():
                 self.watch.optimizer(optimizer)
+        self._eager.begin()
+        self._warnings.begin()
         self.patches.put_on()
         if assigned_attributes(self.watch.facts.script):
             self.patches.hook_steps()
@@ -121,6 +133,8 @@ class Session:
         told_before = self.report is not None
         self._end_stages(error, status)
         self.patches.take_off()
+        self._eager.end()
+        self._warnings.end()
         self.watch.facts.whole = error is None and status == 0
         if self.report is None:
             self.watch.facts.ended = error is None
@@ -139,7 +153,9 @@ class Session:
             if told_before or status:
                 self._files()
             if told_before and self.report.told and self.options.json != "-":
-                Console(stderr=True).print(card.reminder(self.report, self.options.language))
+                with contextlib.suppress(BrokenPipeError):
+                    Console(stderr=True).print(card.reminder(self.report, self.options.language))
+        self._print_json()
         self._say_files()
         return self.report
 
@@ -169,32 +185,56 @@ class Session:
     def _show(self, report: Report) -> None:
         """Print the card, or one line for each finding if it cannot be drawn."""
         console, language = Console(stderr=True), self.options.language
-        with self.patches.surviving():
-            card.show(report, language, console)
-            return
-        console.print(card.reminder(report, language))
+        with contextlib.suppress(BrokenPipeError):  # nobody reads; the files are written all the same
+            with self.patches.surviving():
+                card.show(report, language, console)
+                return
+            console.print(card.reminder(report, language))
 
     def _files(self) -> None:
+        """Write the files; a full disk ends neither the script nor the watch."""
         assert self.report is not None
-        if self.options.json:
-            written = as_json(self.report, self.options.language)
-            if self.options.json == "-":
-                print(written.decode(), flush=True)
-            else:
-                Path(self.options.json).write_bytes(written)
+        if self.options.json not in (None, "-"):
+            self._write_file(self.options.json, self._json())
         if self.options.html:
             # Only a page needs the templates: a run without one starts quicker.
             from grader.scripts import page
 
-            Path(self.options.html).write_text(
-                page.page(self.report, self.options.language), encoding="utf-8"
+            self._write_file(self.options.html, page.page(self.report, self.options.language).encode())
+
+    def _json(self) -> bytes:
+        assert self.report is not None
+        language = self.options.language
+        return as_json(self.report, language, remarks(self.report, language))
+
+    def _write_file(self, name: str, content: bytes) -> None:
+        korean = self.options.language == "ko"
+        try:
+            Path(name).write_bytes(content)
+        except OSError as error:
+            why = error.strerror or error
+            self._written[name] = (
+                f"을 쓰지 못했어요 ({why})\n" if korean else f" could not be written ({why})\n"
             )
+        else:
+            self._written[name] = "에 썼어요\n" if korean else " written\n"
+
+    def _print_json(self) -> None:
+        """Write the report to standard output, once, when all is known."""
+        assert self.report is not None
+        if self.options.json == "-":
+            written = self._json() + b"\n"
+            with contextlib.suppress(BrokenPipeError):
+                if self._output is None:
+                    print(written.decode(), end="", flush=True)
+                else:
+                    with open(self._output, "wb", closefd=False) as output:
+                        output.write(written)
 
     def _say_files(self) -> None:
         """Say which files were written."""
-        written = [name for name in (self.options.json, self.options.html) if name and name != "-"]
-        said = "에 썼어요\n" if self.options.language == "ko" else " written\n"
-        sys.stderr.writelines(name + said for name in written)
+        with contextlib.suppress(BrokenPipeError):
+            sys.stderr.writelines(name + said for name, said in self._written.items())
 
 
 def _optimizers() -> list[torch.optim.Optimizer]:
@@ -208,15 +248,24 @@ def _optimizers() -> list[torch.optim.Optimizer]:
 
 def shown(error: BaseException) -> str:
     """Format an exception without the frames of this room."""
-    here = str(Path(__file__).resolve().parent)
     whole = traceback.TracebackException.from_exception(error)
-    whole.stack = traceback.StackSummary.from_list(
-        [f for f in whole.stack if not f.filename.startswith(here)]
-    )
+    todo: list[traceback.TracebackException | None] = [whole]
+    for one in todo:
+        if one is not None:
+            frames = [frame for frame in one.stack if not frame.filename.startswith(_HERE)]
+            one.stack = traceback.StackSummary.from_list(frames)
+            todo += [one.__cause__, one.__context__]
     return "".join(whole.format())
 
 
-def print_crash(report: Report) -> None:
-    """Print the script's own traceback."""
-    if report.crash is not None:
-        sys.stderr.write(report.crash)
+def print_crash(report: Report, language: Language) -> None:
+    """Print the script's own traceback, and whether the watch itself may be to blame."""
+    if report.crash is None:
+        return
+    sys.stderr.write(report.crash)
+    if _HERE in report.crash or report.failures:
+        said = Said(
+            "xray 때문에 난 오류일 수 있어요. xray 없이 실행할 때 나지 않으면 이 글과 함께 알려 주세요.\n",
+            "xray itself may be the cause. If the script runs without it, please report this text.\n",
+        )
+        sys.stderr.write(said.in_(language))

@@ -1,6 +1,8 @@
 """Watch a script: put the observers on, number what is seen, decide when enough was seen, take everything off."""
 
 import contextlib
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
@@ -19,6 +21,10 @@ from grader.scripts.things import OptimizerFacts, ParameterFacts
 
 USUAL_UPDATES, MOST_UPDATES = 40, 400
 """Without a number of updates to watch: at least, and at most until an evaluation and the update after it were seen."""
+LONGEST_WAIT = 30.0
+"""Seconds beyond the usual updates, in which a script may come to its first evaluation."""
+_SILENCE = 10.0
+"""Seconds between two lines on the progress of the watch."""
 _AFTER_EVALUATION = 4
 _FIRST_LOOK = 4
 _SAMPLE = 64
@@ -63,6 +69,8 @@ class Watch:
         self._moved: dict[int, bool] = {}
         """By parameter: whether it had moved when somebody last looked."""
         self._over = over
+        self._usual_seen = self._said = time.monotonic()
+        """When the usual number of updates was reached, and when progress was told."""
         self._evaluations: list[int] = []
         self._without_gradients = -1
         """The update of the last forward without gradients."""
@@ -151,11 +159,24 @@ class Watch:
         if self.updates is not None:
             enough = done >= self.updates
         else:
+            if done == USUAL_UPDATES:
+                self._usual_seen = time.monotonic()
             seen = len(self._evaluations) > 1 and done >= self._evaluations[1] + _AFTER_EVALUATION
-            enough = done >= MOST_UPDATES or (done >= USUAL_UPDATES and seen)
+            late = not self._evaluations and time.monotonic() > self._usual_seen + LONGEST_WAIT
+            enough = done >= MOST_UPDATES or (done >= USUAL_UPDATES and (seen or late))
+        self._say_progress(enough)
         if enough:
             self.over = True
             self._over()
+
+    def _say_progress(self, enough: bool) -> None:
+        """Say in a terminal, from time to time, how far a slow watch is."""
+        now = time.monotonic()
+        if enough or now < self._said + _SILENCE or not sys.stderr.isatty():
+            return
+        self._said = now
+        most = self.updates or MOST_UPDATES
+        sys.stderr.write(f"xray: {self.facts.updates}/{most}\n")
 
     def moved(self, number: int) -> bool | None:
         """Compare a parameter with its sample from when it was first seen; of one that is gone, as it last was."""

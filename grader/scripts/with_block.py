@@ -34,6 +34,7 @@ class xray:
         place = own_place()
         script = place.file if place is not None else sys.argv[0]
         self._session = Session(script, os.path.dirname(script), Options(updates, False, json, html, lang))
+        self._session.watch.facts.block = True
         self.report: Report | None = None
 
     def __enter__(self) -> "xray":

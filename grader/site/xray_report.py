@@ -42,9 +42,14 @@ def write_report(folder: Path, language: Language) -> Finding:
     """
     with tempfile.TemporaryDirectory() as other:
         found = Path(other, "found.json")
-        command = [sys.executable, "-m", "grader.scripts", str(asset_path("site", "train.py"))]
+        command = [sys.executable, "-m", "grader.scripts"]
         options = ["--lang", language, "--json", str(found), "--html", str(folder / REPORTS[language])]
-        ran = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
+        ran = subprocess.run(
+            [*command, *options, str(asset_path("site", "train.py"))],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         findings = msgspec.json.decode(found.read_bytes(), type=_Report).findings if found.exists() else []
     if not findings:
         raise RuntimeError(f"xray found nothing in train.py of the site:\n{ran.stderr}")

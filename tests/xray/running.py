@@ -18,6 +18,10 @@ TIMES = re.compile(r"\d+\.\d+ ?s\b|\d+\.\d+ seconds|it/s.*|'\w+(?:_runtime|_per_
 """What scripts print about time differs from run to run."""
 
 
+LONGEST_WAIT = 600.0
+"""A busy machine shall not decide what is found."""
+
+
 class Ran(NamedTuple):
     """One run: exit status, standard output without times, standard error, and the findings as JSON."""
 
@@ -31,13 +35,15 @@ class Ran(NamedTuple):
         return [(one["id"], one["line"]) for one in self.found["findings"]]
 
 
-def watched(script: Path, *options: str) -> Ran:
-    """Run `grader xray script options`."""
-    from grader.scripts import run  # noqa: F401  imported before the fork
+def watched(script: Path, *options: str, arguments: Sequence[str] = ()) -> Ran:
+    """Run `grader xray options script arguments`."""
+    from grader.scripts import run, watch  # noqa: F401  imported before the fork
 
-    ran = _forked(
-        lambda file: _command([str(script), "--json", file, "--lang", "en", *options]), script.parent
-    )
+    def command(file: str) -> int:
+        watch.LONGEST_WAIT = LONGEST_WAIT
+        return _command(["--json", file, "--lang", "en", *options, str(script), *arguments])
+
+    ran = _forked(command, script.parent)
     assert not ran.found.get("observer_failures"), script  # the tool goes on without an observer or a rule
     return ran
 

@@ -19,7 +19,7 @@ from grader.scripts.facts import Facts
 from grader.scripts.findings import Finding
 from grader.scripts.patches import LATE, TABLE
 from grader.scripts.rules import all_rules
-from grader.scripts.scope import course_of
+from grader.scripts.scope import course_of, losses_of_updates
 from grader.scripts.watch import Watch
 from tests.places import ROOT
 from tests.xray.running import plain, watched
@@ -289,7 +289,7 @@ def test_exit_status(script: Any, text: str, status: int, id_: str | None) -> No
 def test_script_gets_its_arguments_and_can_be_stopped(script: Any) -> None:
     text = HEAD + "import sys\nprint(sys.argv[1:], __name__, __file__)\n" + LOOP + "print('end')\n"
     path = script(text)
-    ran = watched(path, "--updates", "5", "--stop", "--", "--lr", "0.1")
+    ran = watched(path, "--updates", "5", "--stop", arguments=["--lr", "0.1"])
     assert f"['--lr', '0.1'] __main__ {path}" in ran.output
     assert "end" not in ran.output
     assert ran.found["updates"] == 5
@@ -309,7 +309,8 @@ def test_light_install_imports_neither_course_nor_command_line() -> None:
         "[m for m in ('typer', 'jinja2', 'nbformat', 'IPython', 'sklearn', 'matplotlib') if m in sys.modules])"
     )
     said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert said.stdout.strip() == "['grader.base', 'grader.base.package'] []"
+    beside = ["grader.base", "grader.base.package", "grader.observe", "grader.observe.wording"]
+    assert said.stdout.strip() == f"{beside} []"
 
 
 def test_course_of_losses() -> None:
@@ -319,6 +320,26 @@ def test_course_of_losses() -> None:
     assert (flat.fell, falling.fell) == (False, True)
     assert course_of([1.0] * 11) is None
     assert course_of([float("nan")] * 20) is None
+
+
+def test_losses_of_an_update_are_averaged_and_those_of_a_probe_left_out() -> None:
+    torch.manual_seed(0)
+    model, probe, x = nn.Linear(3, 3), nn.Linear(3, 1), torch.randn(8, 3)
+    optimizers = [torch.optim.SGD(one.parameters(), lr=0.1) for one in (model, probe)]
+    losses = []
+    with xray() as look:
+        for _ in range(6):
+            parts = [nn.functional.mse_loss(model(half), half) for half in x.split(4)]
+            sum(parts).div(2).backward()  # type: ignore[union-attr]
+            losses.append(sum(map(float, parts)) / 2)
+            optimizers[0].step()
+            optimizers[0].zero_grad()
+        for _ in range(3):
+            nn.functional.mse_loss(probe(model(x).detach()), 9 * x[:, :1]).backward()
+            optimizers[1].step()
+            optimizers[1].zero_grad()
+    assert look.report is not None
+    assert losses_of_updates(look.report) == pytest.approx(losses)
 
 
 NOTHING_TO_LEARN = LOOP.replace("yb)", "torch.randint(0, 2, yb.shape))")
@@ -347,6 +368,6 @@ def test_card_of_a_part_says_so_and_is_repeated_at_the_end(script: Any) -> None:
 
 
 def test_mistyped_option_is_said(script: Any) -> None:
-    ran = watched(script(HEAD + LOOP), "--htm", "--steps")
+    ran = watched(script(HEAD + LOOP), arguments=["--htm", "--steps"])
     assert "`--html`" in ran.error
     assert "--steps:" not in ran.error

@@ -108,6 +108,25 @@ for _ in range(8):
     optimizer.step()
     second.step()
 """
+_AVERAGED = """from torch.utils.data import DataLoader, TensorDataset
+model = nn.Sequential(nn.Linear(6, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, 2))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+averaged = torch.optim.swa_utils.AveragedModel(model)
+loader = DataLoader(TensorDataset(x, y), batch_size=16, shuffle=True)
+for epoch in range(3):
+    for xb, yb in loader:
+        optimizer.zero_grad()
+        F.cross_entropy(model(xb), yb).backward()
+        optimizer.step()
+    averaged.update_parameters(model)
+"""
+_HUBER = """def huber(output, target):
+    off = (output - target).abs()  # BUG
+    return torch.where(off < 1, 0.5 * off ** 2, off - 0.5).mean()
+for _ in range(20):
+    loss = huber(OUTPUT, x[:, 0])
+    optimizer.zero_grad(); loss.backward(); optimizer.step()
+"""
 UPDATE_CASES = [
     (
         "accum-no-divide",
@@ -440,5 +459,55 @@ for _ in range(20):
     optimizer.step()
     scheduler.step()
 """,
+    ),
+    (
+        "sched-per-microbatch",
+        """scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=12)
+for n in range(48):
+    (F.cross_entropy(model(x), y) / 4).backward()
+    if (n + 1) % 4 == 0:
+        optimizer.step()
+        optimizer.zero_grad()
+    scheduler.step()  # BUG
+""",
+        """scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=12)
+for n in range(48):
+    (F.cross_entropy(model(x), y) / 4).backward()
+    if (n + 1) % 4 == 0:
+        optimizer.step()
+        optimizer.zero_grad()
+        scheduler.step()
+""",
+    ),
+    (
+        "lr-zero",
+        """scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda n: (n + 1) // 200)  # BUG
+for _ in range(30):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+    scheduler.step()
+""",
+        """scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda n: min(1, (n + 1) / 20))
+for _ in range(30):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+    scheduler.step()
+""",
+    ),
+    (
+        "val-on-train-loader",
+        _AVERAGED
+        + """averaged.eval()
+with torch.no_grad():
+    val_hits = sum((averaged(xb).argmax(1) == yb).sum() for xb, yb in loader)  # BUG
+""",
+        _AVERAGED + "torch.optim.swa_utils.update_bn(loader, averaged)\n",
+    ),
+    (
+        "mse-broadcast",
+        _HUBER.replace("OUTPUT", "model(x)[:, :1]"),
+        _HUBER.replace("OUTPUT", "model(x)[:, 0]"),
     ),
 ]

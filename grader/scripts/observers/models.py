@@ -13,6 +13,7 @@ from grader.scripts import graph
 from grader.scripts.batch_hashes import is_continuous, row_hashes
 from grader.scripts.batch_parts import first_tensor, is_readable, tokens
 from grader.scripts.copy_events import ModuleCopied
+from grader.scripts.eager import is_compiled
 from grader.scripts.facts import (
     Detached,
     ForwardRan,
@@ -102,6 +103,11 @@ class ModelObserver:
             bool(self._running),
         )
         return done
+
+    def compiled(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Note that something is to be compiled."""
+        self._watch.facts.compiled = True
+        return original(*args, **kwargs)
 
     def birth(self, module: nn.Module) -> tuple[Any, Place | None, int, bool] | None:
         """Return what is known of a module's construction."""
@@ -294,6 +300,7 @@ class ModelObserver:
             facts = ModuleFacts(number, type(module).__name__, place, frozenset(), 0, 0)
             watch.facts.modules.append(facts)
             self._parameters(module, number, always=True)
+            watch.facts.compiled = watch.facts.compiled or is_compiled(module)
         return number
 
     def _parameters(self, module: nn.Module, number: int, *, always: bool = False) -> None:
@@ -304,7 +311,8 @@ class ModelObserver:
         facts = watch.facts.modules[number]
         found = set()
         sensitive = []
-        for prefix, part in module.named_modules():
+        for path, part in module.named_modules():
+            prefix = path.removeprefix("_orig_mod").removeprefix(".")  # of `torch.compile(module)`
             if _is_sensitive(part):
                 sensitive.append(part)
             born = self.birth(part)

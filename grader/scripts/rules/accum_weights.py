@@ -1,10 +1,13 @@
 """Accumulated micro-batches whose losses are not divided by the window's length, or divided twice."""
 
+import ast
 from collections.abc import Iterator
 from functools import partial
 
 from grader.scripts.facts import Facts
 from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
+from grader.scripts.rules import _reading
 from grader.scripts.rules._windows import SCALE_FREE, Window, one_line, total_weight, usual_length, windows
 from grader.scripts.source import enclosing_tests, gradient_divisions
 
@@ -84,6 +87,16 @@ def _never(kind: str, length: int, these: list[Window], of: int) -> Finding:
 def _twice(length: int, these: list[Window], of: int) -> Finding:
     place = these[-1].backwards[-1].place
     divided = [] if place is None else gradient_divisions(place.file)
+    own = None if place is None or divided else _own_division(place)
+    mend = Said("나눗셈 하나를 빼세요.", "Remove one of the two divisions.")
+    if own is not None and place is not None:
+        line, without, backward = own
+        mend = Said(
+            f"{line.line}번째 줄에서 나눈 것을 {place.line}번째 줄의 `{backward}`가 또 나눠요. "
+            f"{line.line}번째 줄에서 나누지 마세요: `{without}`.",
+            f"Line {line.line} divides, and `{backward}` of line {place.line} divides again. "
+            f"Do not divide on line {line.line}: `{without}`.",
+        )
     return Finding(
         place=divided[0] if len(divided) == 1 else place,
         sentence=Said(
@@ -98,8 +111,23 @@ def _twice(length: int, these: list[Window], of: int) -> Finding:
             f"In {len(these)} of {of} updates of {length} micro-batches the weights of their mean losses add up to "
             f"{1 / length:.3g} instead of 1.",
         ),
-        mend=Said("나눗셈 하나를 빼세요.", "Remove one of the two divisions."),
+        mend=mend,
+        also=None if own is None else own[0],
     )
+
+
+def _own_division(place: Place) -> tuple[Place, str, str] | None:
+    """Return the line that divides what a library's `backward(loss)` is given, without the division, and that call."""
+    for expression in _reading.around(place, ast.Expr):
+        for call in _reading.calls(expression, "backward"):
+            loss = call.args[0] if call.args else None
+            made = _reading.assigned_line(place, loss.id) if isinstance(loss, ast.Name) else None
+            for one in [] if made is None else _reading.around(made, ast.Assign):
+                value = one.value if isinstance(one, ast.Assign) else None
+                if made is not None and isinstance(value, ast.BinOp) and isinstance(value.op, ast.Div):
+                    target = ast.unparse(one).partition("=")[0]
+                    return made, f"{target}= {ast.unparse(value.left)}", ast.unparse(call.func)
+    return None
 
 
 RULES = [

@@ -32,12 +32,12 @@ def _before(facts: Facts) -> Iterator[Finding]:
             sentence=Said(
                 f"읽어 보니 가중치의 이동 평균을 {step.line}번째 줄의 `step()`보다 먼저 갱신해요. 평균에는 늘 가장 새 "
                 "가중치가 빠져 있어요.",
-                f"As read: the average of the weights is updated before the step in line {step.line}, so it always "
+                f"As read: the average of the weights is updated before the step on line {step.line}, so it always "
                 "lacks the newest weights.",
             ),
             evidence=Said(
                 f"{step.line}번째 줄의 `step()`은 {len(steps)}번 실행됐고, 이동 평균은 같은 블록에서 그 앞에 있어요.",
-                f"The step in line {step.line} ran {len(steps)} times; the average stands before it in the same block.",
+                f"The step on line {step.line} ran {len(steps)} times; the average stands before it in the same block.",
             ),
             mend=Said("이동 평균을 `step()` 다음에 갱신하세요.", "Update the average after the step."),
         )

@@ -121,7 +121,7 @@ def _told_restored(place: Place, again: Place, before: int, frozen: int) -> Find
         sentence=Said(
             f"여기에서 평가 모드로 바꾼 다음에 모드를 읽어서, {again.line}번째 줄의 `train(…)`이 되돌린다는 것이 평가 "
             "모드예요. 드롭아웃이 꺼지고 배치 정규화의 통계가 멈춘 채로 학습해요.",
-            f"The mode is read after it was set to eval here, so train(…) in line {again.line} restores eval mode, and "
+            f"The mode is read after it was set to eval here, so train(…) on line {again.line} restores eval mode, and "
             "training goes on without dropout and with frozen batch-norm statistics.",
         ),
         evidence=Said(

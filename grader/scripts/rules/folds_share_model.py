@@ -85,7 +85,7 @@ def _told(place: Place, loop: ast.For, count: int, judged: int) -> Finding:
         sentence=Said(
             f"모델을 {loop.lineno}번째 줄의 폴드 반복문 앞에서 한 번만 만들어요. 두 번째 폴드부터는 검증할 행으로 이미 "
             "학습한 모델이라 점수가 실제보다 높게 나와요.",
-            f"The model is made once before the loop over folds in line {loop.lineno}: from the second fold on it has "
+            f"The model is made once before the loop over folds on line {loop.lineno}: from the second fold on it has "
             "been trained on the rows that it is judged with, and its score is too good.",
         ),
         evidence=Said(

@@ -81,7 +81,7 @@ def _by_entries(facts: Facts) -> Iterator[Finding]:
 
 def _loss_statement(place: Place) -> ast.stmt | None:
     """Return the last assignment, above a `backward`, of the name that it is called of."""
-    for expression in _reading.around(place, ast.Expr)[:1]:
+    for expression in _reading.around(place, ast.Expr):
         for call in _reading.calls(expression, "backward"):
             root = call.func.value if isinstance(call.func, ast.Attribute) else None
             if isinstance(root, ast.Call) and root.args:
@@ -122,10 +122,11 @@ def _is_square(shape: tuple[int, ...], whole: tuple[int, ...]) -> bool:
 
 
 def _difference(place: Place | None) -> Place | None:
-    """Return the only line that squares a difference, in the innermost loop or function around a backward."""
+    """Return the only line that squares a difference, around a backward or in a function that makes its loss."""
     if place is None:
         return None
-    for block in _reading.around(place, *_reading.LOOPS, ast.FunctionDef)[:1]:
+    made = _loss_statement(place)
+    for block in [*_reading.around(place, *_reading.LOOPS, ast.FunctionDef)[:1], *_called(place.file, made)]:
         squared = [
             one
             for one in ast.walk(block)
@@ -136,6 +137,12 @@ def _difference(place: Place | None) -> Place | None:
         if len(lines) == 1:
             return Place(place.file, lines.pop(), place.function)
     return None
+
+
+def _called(file: str, statement: ast.stmt | None) -> list[ast.AST]:
+    """Return the functions of a file that a statement calls."""
+    names = {_reading.called(one) for one in ast.walk(statement)} if statement is not None else set()
+    return [one for one in _reading.nodes(file, ast.FunctionDef) if getattr(one, "name", None) in names]
 
 
 def _subtracts(node: ast.AST) -> bool:

@@ -12,6 +12,8 @@ from grader.scripts.source import enclosing_tests
 from grader.scripts.things import OptimizerFacts
 
 _FEWEST = 3
+_SURELY = 100
+"""So many backwards without any update are no study of gradients."""
 _WORDS = {"opt", "optim", "optimizer", "optimiser", "optimizers", "scaler"}
 
 
@@ -45,7 +47,7 @@ def _condition(facts: Facts, step: Place) -> tuple[Place, Said]:
     if not tests:
         return step, Said(
             f"읽어 보니 `step()`은 {step.line}번째 줄에 있는데, 그 줄은 한 번도 실행되지 않았어요.",
-            f"From reading: step() stands in line {step.line}, which never ran.",
+            f"From reading: step() stands on line {step.line}, which never ran.",
         )
     place, test = tests[0]
     trained = {one.loader for one in batches(facts).trained}
@@ -64,6 +66,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
         return  # a step may come later
     for optimizer, own in never_stepped(facts):
         step = _step_line(facts, optimizer)
+        name = _reading.name_at(optimizer.built, "optimizer")
         place, read = (
             _condition(facts, step)
             if step is not None
@@ -71,12 +74,12 @@ def _find(facts: Facts) -> Iterator[Finding]:
         )
         yield Finding(
             place=place,
-            severity="bug" if step is not None else "warning",
+            severity="bug" if step is not None or (not facts.updates and len(own) >= _SURELY) else "warning",
             sentence=Said(
-                f"`backward()`를 {len(own)}번 했는데 {optimizer.kind}의 `step()`은 0번이에요. 그레이디언트만 구하고 "
-                "가중치는 처음 그대로예요.",
-                f"backward() ran {len(own)} times and {optimizer.kind} never stepped: the weights are those of the "
-                "beginning.",
+                f"`backward()`를 {len(own)}번 했는데 {optimizer.kind}(`{name}`)의 `step()`은 0번이에요. 그레이디언트만 "
+                "구하고 가중치는 처음 그대로예요.",
+                f"backward() ran {len(own)} times and {optimizer.kind} (`{name}`) never stepped: the weights are those "
+                "of the beginning.",
             ),
             evidence=Said(
                 f"매개변수 {len(optimizer.parameters)}개 가운데 움직인 것이 없어요. {read.ko}",
@@ -86,10 +89,10 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 "`step()`이 실행되게 하세요. 그레이디언트를 모으는 중이라면 마지막 배치에서도: "
                 "`or i + 1 == len(loader)`."
                 if step is not None
-                else "학습하려면 `backward()` 뒤에 `step()`을 부르세요.",
+                else f"학습하려면 `backward()` 뒤에 `{name}.step()`을 부르세요.",
                 "Let the step run; when accumulating, also at the last batch: `or i + 1 == len(loader)`."
                 if step is not None
-                else "To train, call step() after backward().",
+                else f"To train, call {name}.step() after backward().",
             ),
         )
 

@@ -44,12 +44,16 @@ def _reason(facts: Facts) -> tuple[Place | None, Said, Said]:
         Place(facts.script, 1),
         Said(
             f"순전파는 {len(forwards)}번, `backward()`는 0번이었어요.",
-            f"There were {len(forwards)} forwards and no backward().",
+            f"Forwards: {len(forwards)}; there was no backward().",
         ),
         Said(
-            "학습하는 함수를 부르는지, `if __name__ == '__main__':` 밖에서 시작하는지, 다른 프로세스에서 학습하지 "
+            "학습 루프가 `with xray():` 안에 있는지 살펴보세요."
+            if facts.block
+            else "학습하는 함수를 부르는지, `if __name__ == '__main__':` 밖에서 시작하는지, 다른 프로세스에서 학습하지 "
             "않는지 살펴보세요.",
-            "See whether the training function is called, and in this process.",
+            "See whether the training loop stands inside `with xray():`."
+            if facts.block
+            else "See whether the training function is called, and in this process.",
         ),
     )
 
@@ -58,11 +62,12 @@ def _find(facts: Facts) -> Iterator[Finding]:
     if facts.updates or not facts.ended or any(never_stepped(facts)):
         return
     place, seen, mend = _reason(facts)
+    what = ("이 블록이", "The block") if facts.block else ("스크립트가", "The script")
     yield Finding(
         place=place,
         sentence=Said(
-            "스크립트가 끝날 때까지 업데이트가 한 번도 없어서, 학습이 맞는지 판단하지 못했어요.",
-            "The script ended without an update, so nothing can be said of its training.",
+            f"{what[0]} 끝날 때까지 업데이트가 한 번도 없어서, 학습이 맞는지 판단하지 못했어요.",
+            f"{what[1]} ended without an update, so nothing can be said of its training.",
         ),
         evidence=seen,
         mend=mend,

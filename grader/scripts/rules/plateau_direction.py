@@ -35,6 +35,11 @@ def _find(facts: Facts) -> Iterator[Finding]:
         if value is None or not better or high == (better == "high"):
             continue
         cuts = sum(one.after < one.before for one in steps)
+        counted = (
+            Said(f"학습률을 {cuts}번 줄였어요.", f"the rate was cut {cuts} time{'s' * (cuts != 1)}.")
+            if cuts
+            else Said("지켜보는 동안에는 아직 줄이지 않았어요.", "it was not cut yet while watched.")
+        )
         rising = "클수록" if better == "high" else "작을수록"
         yield Finding(
             place=scheduler.built or place,
@@ -46,9 +51,9 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 f"`{ast.unparse(value)}`, so the rate is cut while it gets better and kept while it gets worse.",
             ),
             evidence=Said(
-                f"받은 값은 {_shown(scores)}이었고 학습률을 {cuts}번 줄였어요. 읽어 보니 `{ast.unparse(value)}` 값은 "
+                f"받은 값은 {_shown(scores)}이었고 {counted.ko} 읽어 보니 `{ast.unparse(value)}` 값은 "
                 f"{rising} 좋은 값이에요.",
-                f"Given {_shown(scores)}; the rate was cut {cuts} times. From reading: "
+                f"Given {_shown(scores)}; {counted.en} From reading: "
                 f"`{ast.unparse(value)}` is better "
                 f"when it is {'larger' if better == 'high' else 'smaller'}.",
             ),

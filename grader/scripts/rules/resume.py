@@ -108,7 +108,7 @@ def _from_copies(facts: Facts) -> Iterator[_Resumed]:
         line = taken[0].place.line if taken[0].place else 0
         held = Said(
             f"{line}번째 줄에서 옵티마이저의 상태도 받아 두었지만",
-            f"The optimizer's state was taken in line {line}, too",
+            f"The optimizer's state was taken on line {line}, too",
         )
         yield _Resumed(weights, held, _restored_there(facts, weights), taken)
 

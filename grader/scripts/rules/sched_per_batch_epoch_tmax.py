@@ -8,6 +8,7 @@ from grader.scripts.facts import Facts, Scheduled
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
+from grader.scripts.rules._micro_schedules import micro_window
 
 _FEWEST, _SOON = 20, 0.5
 _NOTHING = 1e-3
@@ -31,11 +32,14 @@ def _runs_out(facts: Facts) -> Iterator[Finding]:
         own = facts.steps(scheduler.optimizer)
         if (
             scheduler.kind not in _OF_EPOCHS
+            or micro_window(facts, scheduler)
             or scheduler.built is None
             or len(steps) < max(_FEWEST, 0.8 * len(own))
         ):
             continue
         counts_epochs = _counts_epochs(scheduler.built)
+        if not any(steps[0].before):
+            continue  # the rate begins at 0: there is nothing to fall
         low = (0.2 if counts_epochs else _NOTHING) * steps[0].before[0]
         fallen = next((n for n, one in enumerate(steps) if one.after[0] <= low), None)
         if fallen is None or fallen > _SOON * len(steps):
@@ -67,7 +71,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
     yield from _runs_out(facts)
     for scheduler in facts.schedulers:
         length = scheduler.options.get("T_max")
-        if scheduler.kind != "CosineAnnealingLR" or length is None:
+        if scheduler.kind != "CosineAnnealingLR" or length is None or micro_window(facts, scheduler):
             continue
         steps = [one for one in facts.of(Scheduled) if one.scheduler == scheduler.number and one.after]
         own = len(facts.steps(scheduler.optimizer))

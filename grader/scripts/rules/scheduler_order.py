@@ -1,20 +1,16 @@
 """Schedulers that are stepped before the optimizer, for every micro-batch, or that hold another optimizer."""
 
-import itertools
 from collections.abc import Iterator
 
 from grader.scripts.facts import (
-    BackwardRan,
     Facts,
     ScalerCalled,
     Scheduled,
     SchedulerBuilt,
     Stepped,
-    UpdatedByHand,
 )
 from grader.scripts.findings import Finding, Rule, Said
-from grader.scripts.places import Place
-from grader.scripts.rules._windows import usual_length, windows
+from grader.scripts.rules._micro_schedules import micro_window
 from grader.scripts.things import SchedulerFacts
 
 _FEWEST = 3
@@ -171,29 +167,16 @@ def _not_its_own(facts: Facts) -> Iterator[Finding]:
 
 def _per_micro(facts: Facts) -> Iterator[Finding]:
     for scheduler in facts.schedulers:
-        if scheduler.optimizer is None or scheduler.kind == "ReduceLROnPlateau":
+        window = micro_window(facts, scheduler)
+        if not window:
             continue
-        own = windows(facts, scheduler.optimizer)
-        calls = _calls(facts, scheduler)
-        steps = facts.steps(scheduler.optimizer)
-        window = usual_length(own)
-        aligned = 0
-        for before, after in itertools.pairwise(steps):
-            inside = facts.between(before.serial, after.serial)
-            backwards = sum(isinstance(one, BackwardRan) for one in inside)
-            moved = sum(isinstance(one, Scheduled) and one.scheduler == scheduler.number for one in inside)
-            aligned += moved == backwards == window
-        if not aligned:  # SAM reads the second pass only
-            turns = [_turns(facts, scheduler, *both) for both in itertools.pairwise(steps)]
-            window = max(set(turns), key=turns.count, default=0)
-            aligned = turns.count(window)
-        whole = len(steps) - 1
-        if window < 2 or len(own) < _FEWEST or not calls or aligned < _FEWEST or aligned < 0.6 * whole:
-            continue
+        calls, steps = _calls(facts, scheduler), facts.steps(scheduler.optimizer)
         at_end = _ended(calls, steps)
+        rises = sum(one.after > one.before for one in calls)
+        swings = scheduler.kind == "CosineAnnealingLR" and rises > 1
         yield Finding(
             place=calls[-1].place,
-            severity="bug" if at_end else None,
+            severity="bug" if at_end or swings else None,
             sentence=Said(
                 f"스케줄러를 업데이트마다가 아니라 마이크로 배치마다 움직여서, 학습률이 {window}배 빨리 바뀌어요.",
                 f"The scheduler is stepped for every micro-batch, not for every update, so the schedule runs {window} "
@@ -201,35 +184,27 @@ def _per_micro(facts: Facts) -> Iterator[Finding]:
             ),
             evidence=Said(
                 f"업데이트 {len(steps)}번 동안 스케줄러는 {len(calls)}번 움직였어요"
-                + (f". 마지막 {at_end}번의 업데이트는 학습률이 0에 가까웠어요." if at_end else "."),
+                + (
+                    f". 마지막 {at_end}번의 업데이트는 학습률이 0에 가까웠어요."
+                    if at_end
+                    else f", 그중 {rises}번은 다 내려간 학습률이 다시 올라갔어요."
+                    if swings
+                    else "."
+                ),
                 f"{len(calls)} scheduler steps in {len(steps)} updates"
-                + (f"; the last {at_end} updates had a rate near 0." if at_end else "."),
+                + (
+                    f"; the last {at_end} updates had a rate near 0."
+                    if at_end
+                    else f"; {rises} of them raised the rate again after its end."
+                    if swings
+                    else "."
+                ),
             ),
             mend=Said(
                 "`scheduler.step()`을 `optimizer.step()`과 같은 조건 안에 넣으세요.",
                 "Step the scheduler inside the same condition as optimizer.step().",
             ),
         )
-
-
-def _turns(facts: Facts, scheduler: SchedulerFacts, before: Stepped, after: Stepped) -> int:
-    """Count a scheduler's moves between two steps if one backward of one line, and no other step, led to each.
-
-    0 if it is otherwise: another optimizer's step between them may be what the scheduler is to follow.
-    """
-    moved = 0
-    since: list[BackwardRan] = []
-    seen: set[Place | None] = set()
-    for one in facts.between(before.serial, after.serial):
-        if isinstance(one, BackwardRan):
-            since.append(one)
-        elif isinstance(one, Stepped | UpdatedByHand):
-            return 0
-        elif isinstance(one, Scheduled) and one.scheduler == scheduler.number:
-            if len(since) != 1:
-                return 0
-            moved, seen, since = moved + 1, {*seen, since[0].place}, []
-    return moved if len(seen) == 1 else 0
 
 
 def _ended(calls: list[Scheduled], steps: list[Stepped]) -> int:

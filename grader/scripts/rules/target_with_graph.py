@@ -51,7 +51,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
             sentence=Said(
                 f"{line}번째 줄 손실의 목표를 학습하는 모델 자신이 만들고 그래프도 그대로라서, 목표까지 예측 쪽으로 "
                 f"끌려가요.{told.ko}",
-                f"The target of the loss in line {line} is made by the trained network itself with its graph, so the "
+                f"The target of the loss on line {line} is made by the trained network itself with its graph, so the "
                 f"target is pulled to the prediction, too.{told.en}",
             ),
             evidence=Said(

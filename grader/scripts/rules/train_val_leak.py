@@ -150,7 +150,7 @@ def _cut_by_hand(facts: Facts) -> Iterator[Finding]:
             evidence=Said(
                 f"{one.place.line}번째 줄에서 평가한 서로 다른 {len(one.own)}행 가운데 {len(both)}행이 학습 배치에도 "
                 "있었어요.",
-                f"{len(both)} of the {len(one.own)} distinct rows evaluated in line {one.place.line} were in training "
+                f"{len(both)} of the {len(one.own)} distinct rows evaluated on line {one.place.line} were in training "
                 "batches, too.",
             ),
             mend=Said("겹치지 않게 나누세요.", "Split without overlap."),

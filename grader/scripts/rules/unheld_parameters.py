@@ -82,7 +82,7 @@ def _find(in_forward: bool, facts: Facts) -> Iterator[Finding]:
             else Said(
                 f"옵티마이저는 {optimizer.built.line}번째 줄에서 이미 만들어졌는데 이 층은 {made[0]} 생겼어요. "
                 "그래서 이 층은 처음 값 그대로 남아요.",
-                f"The optimizer was built in line {optimizer.built.line} and this layer {made[1]}, "
+                f"The optimizer was built on line {optimizer.built.line} and this layer {made[1]}, "
                 "so the layer keeps its random start.",
             ),
             evidence=Said(

@@ -131,6 +131,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
         if site is not None:
             places.setdefault(site, []).append(batch)
     for site, these in places.items():
+        if "update_bn" in linecache.getline(site.file, site.line):
+            continue  # statistics of an averaged model, which come from the training data
         said = _said_there(site)
         named = bool(said & _HELD_OUT)
         if "train" in said and (elsewhere or not named):
