@@ -203,7 +203,10 @@ def _likeness_of_exception(
     if failure is None:
         return 0
     source = reference.sources[mistake.variant.name]
-    raised_in = [scenario for scenario in mistake.scenarios if trace.runs[scenario].failure == failure]
+    # Lines are not compared: an explanation is remembered for runs that may differ in them (`run_digest`).
+    shown = replace(failure, line=None)
+    raised = {scenario: trace.runs[scenario].failure for scenario in mistake.scenarios}
+    raised_in = [s for s, one in raised.items() if one is not None and replace(one, line=None) == shown]
     # Complete runs: those that are kept may be broken off where they differed from an earlier learner's.
     expected = [reference.complete_run(source, scenario).failure for scenario in raised_in]
     like = [other for other in expected if other is not None and has_same_cause(failure, other)]

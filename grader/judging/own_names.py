@@ -9,6 +9,7 @@ solution's lines as they are, in its own names: what was not played is not told 
 """
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -19,6 +20,7 @@ from grader.judging.repair.definition_text import DefinitionText
 from grader.judging.repair.translated_solution import TranslatedSolution, header_text
 from grader.judging.right_lines import GAP
 from grader.judging.solution import exercise_source
+from grader.submission.syntax import names_in, names_read
 
 _MAX_OWN_LINES = 3
 """Maximum number of the solution's lines that are translated."""
@@ -28,6 +30,7 @@ def with_solution_lines(feedback: Feedback, exercise: Exercise, learner_code: Le
     """Return the feedback with the solution's lines to show for mistakes without an edit of their own.
 
     They are left out where the learner's code has all of them, in the learner's names: then its fault lies elsewhere.
+    Lines that speak of something which this learner's code does not have are left out, too (`_speaks_to`).
     """
     named = feedback.diagnosis.mistakes
     if not feedback.begun or all(one.own_edit is not None or not one.right_lines for one in named):
@@ -38,13 +41,48 @@ def with_solution_lines(feedback: Feedback, exercise: Exercise, learner_code: Le
     for one in named:
         translated = in_own_names(one.right_lines, headers)
         has_all = bool(translated) and own >= {_without_spaces(line) for line in translated}
-        is_told = one.own_edit is None and not has_all
+        is_told = (
+            one.own_edit is None and not has_all and _speaks_to(learner_code.text, one.right_lines, exercise)
+        )
         told.append(replace(one, solution_lines=one.right_lines if is_told else ()))
     return replace(feedback, diagnosis=replace(feedback.diagnosis, mistakes=tuple(told)))
 
 
 def _without_spaces(line: str) -> str:
     return "".join(line.split())
+
+
+def _speaks_to(learner: str, right_lines: Sequence[str], exercise: Exercise) -> bool:
+    """Return True if a learner can read the solution's lines beside their own code.
+
+    They cannot if a line is the middle of a statement, such as `finally:`, or if a name in it, such as `window`, is
+    neither in the learner's code, nor made in the lines themselves, nor for all elements of an argument, as `param` is
+    in `for param in params`, nor of the file around the solution.
+    """
+    statements = [_statement_on(line) for line in right_lines]
+    solution = ast.parse(exercise_source(exercise))
+    arguments = {node.arg for node in ast.walk(solution) if isinstance(node, ast.arg)}
+    elements = {
+        name
+        for loop in ast.walk(solution)
+        if isinstance(loop, ast.For | ast.comprehension)
+        and isinstance(loop.iter, ast.Name)
+        and loop.iter.id in arguments
+        for name in names_in(loop.target)
+    }
+    local = {
+        node.id
+        for node in ast.walk(solution)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    known = set(re.findall(r"[^\W\d]\w*", learner)) | elements
+    for statement in statements:
+        if statement is None:
+            return False
+        known |= names_in(statement) - names_read(statement)
+        if (names_read(statement) & local) - known:
+            return False
+    return True
 
 
 def headers_in_own_names(exercise: Exercise, source: str) -> Mapping[str, str]:
@@ -68,8 +106,7 @@ def in_own_names(right_lines: Sequence[str], headers: Mapping[str, str]) -> tupl
         return ()
     found = []
     for line in right_lines:
-        code = line.strip()
-        statement = _parsed(f"{code} pass" if code.endswith(":") else code)
+        code, statement = line.strip(), _statement_on(line)
         own = None if statement is None else headers.get(header_text(statement))
         if code == GAP or own is None:
             return ()
@@ -77,10 +114,11 @@ def in_own_names(right_lines: Sequence[str], headers: Mapping[str, str]) -> tupl
     return tuple(found)
 
 
-def _parsed(code: str) -> ast.stmt | None:
-    """Return the one statement that a text is; None if it is anything else, such as a line of a longer one."""
+def _statement_on(line: str) -> ast.stmt | None:
+    """Return the one statement that a line is, of a block with an empty body; None for a part of a longer one."""
+    code = line.strip()
     try:
-        body = ast.parse(code).body
+        body = ast.parse(f"{code} pass" if code.endswith(":") else code).body
     except SyntaxError:
         return None
     return body[0] if len(body) == 1 else None

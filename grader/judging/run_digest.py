@@ -2,7 +2,7 @@
 
 `explain.py` remembers explanations under this digest, so that the mistakes of programs that behave alike are searched
 for once. The digest leaves out line numbers, which say where in the text something happened, printed output, which is
-never compared, and what a trace holds beside its runs. A new field of a run is added in `_pieces`.
+never compared, and what a trace holds beside its runs.
 """
 
 import hashlib
@@ -27,8 +27,9 @@ def behaviour_digest(trace: Trace) -> bytes:
 def _pieces(scenario: str, run: Run) -> Iterator[bytes]:
     """Yield the scenario's name and everything that the run records, except line numbers and printed output.
 
-    A new field of `Run`, `Event`, `Failure` or `Parameter` on which an explanation depends has to be added here;
-    `tests/judging/test_run_digest.py` fails until it is added or listed there as left out.
+    A new field of `Run`, `Event`, `Failure` or `Parameter` on which an explanation depends has to be added here.
+    `tests/judging/test_run_digest.py` fails until its `OTHER_VALUES` has another value for the field and this function
+    tells the two apart, or its `LEFT_OUT` has a reason.
     """
     failure = run.failure
     yield from _array_pieces("arrays", run.arrays)

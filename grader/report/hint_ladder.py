@@ -22,6 +22,8 @@ STEP_NAMES = ("생각할 것", "볼 곳", "고칠 줄")
 """Korean names of the steps."""
 _MOST_CHARACTERS = 2_000
 """Maximum length of a step: it is kept with the learner's progress."""
+_APART = " ..."
+"""Stands in a diff between lines that are apart."""
 _MOST_INLINE = 40
 """Maximum length of code inside a sentence; longer code stands below it."""
 
@@ -136,9 +138,10 @@ def _edit_in_words(edit: OwnEdit, named: NamedMistake) -> str:
     shown: Sequence[str]
     match edit.effect:
         case "moves":
-            told, shown = f"{lines}을 {edit.behind}번째 줄 뒤로 옮겨요.", (behind, *comes)
+            told, place = f"{lines}을 {edit.behind}번째 줄 뒤로 옮겨요.", [behind, *comes]
             if edit.line_below and edit.below is not None:
-                told, shown = f"{lines}을 {edit.below}번째 줄 앞으로 옮겨요.", (*comes, below)
+                told, place = f"{lines}을 {edit.below}번째 줄 앞으로 옮겨요.", [*comes, below]
+            shown = [*place, _APART, *goes] if edit.behind < edit.first else [*goes, _APART, *place]
         case "deletes":
             told, shown = f"{lines}을 지워요.", goes
         case "inserts":
@@ -169,8 +172,8 @@ def _code(*lines: str) -> str:
 
 def _diff(*lines: str) -> str:
     """Return lines that begin with `-`, `+` or a space as a diff, without their common indentation."""
-    signs, texts = [line[:1] for line in lines], dedent("\n".join(line[1:] for line in lines)).split("\n")
-    body = "\n".join(f"{sign} {text}" for sign, text in zip(signs, texts, strict=True)).replace(
-        "```", "` ` `"
-    )
+    code = dedent("\n".join(line[1:] for line in lines if line != _APART)).split("\n")
+    texts = iter(code)
+    signs = [(line[:1], "..." if line == _APART else next(texts)) for line in lines]
+    body = "\n".join(f"{sign} {text}" for sign, text in signs).replace("```", "` ` `")
     return f"```diff\n{body}\n```"

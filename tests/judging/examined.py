@@ -41,6 +41,8 @@ JOINED = {
     "amp_accumulate": (SCALED_CLIP,),
     "sam_accumulate": (SECOND_PASS_SUMMED,),
 }
+TITLED_APART = (("saves-last", "forgets-best"),)
+"""Those of `JOINED` that have a title each: where the learner's text is known, it tells which is true."""
 OWN_RATE = "own-optimizer|updates-by-hand"
 SOMETIMES_JOINED = {"train_step": OWN_RATE, "train_step_extras": OWN_RATE}
 """Joined ids of mistakes of which some variants are one program seen from outside; a text tells them apart."""

@@ -122,22 +122,22 @@ def test_each_mistake_has_its_own_edit() -> None:
     assert ".item()" in edits["returns-tensor"].new[-1]
 
 
+@pytest.mark.parametrize(("loss", "shown"), [("loss", ("return loss.item()",)), ("error", ())])
 def test_without_time_for_a_play_the_solutions_line_is_shown_as_it_is(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, loss: str, shown: tuple[str, ...]
 ) -> None:
+    """A line that speaks of a name which the learner does not have is no help."""
     monkeypatch.setattr(own_edit, "_MAX_SECONDS", 0.0)
     monkeypatch.setattr(own_edit, "_MAX_SECONDS_UNDOING", 0.0)
     monkeypatch.setattr(own_edit, "_MAX_SECONDS_AT_THE_CARD", 0.0)
-    source = (
-        "def train_step(net, opt, criterion, x, y):\n    opt.zero_grad()\n    error = criterion(net(x), y)\n"
-    )
-    source += "    error.backward()\n    opt.step()\n    return error\n"
+    source = f"def train_step(net, opt, criterion, x, y):\n    opt.zero_grad()\n    {loss} = criterion(net(x), y)\n"
+    source += f"    {loss}.backward()\n    opt.step()\n    return {loss}\n"
     _, after = _checked("train_step", source)
     after = with_solution_lines(after, load_course().exercise("train_step"), LearnerCode(source))
     (mistake,) = after.diagnosis.mistakes
-    assert (mistake.own_edit, mistake.solution_lines) == (None, ("return loss.item()",))
+    assert (mistake.own_edit, mistake.solution_lines) == (None, shown)
     ((_, (_, _, last)),) = hints_by_mistake(after, "at-once")
-    assert "return loss.item()" in last
+    assert ("return loss.item()" in last) == bool(shown)
 
 
 CLIPS_AND_SCHEDULES_EARLY = """import torch

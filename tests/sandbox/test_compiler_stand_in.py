@@ -131,3 +131,36 @@ for _ in range(2):
         raise AssertionError
 assert trained()
 """)
+
+
+def test_the_coming_of_the_real_one_hides_no_replacement() -> None:
+    """A submission that has kept a stand-in can call for the real compiler at any time."""
+    ran("""
+from grader.sandbox.inside.compiler_stand_in import restore
+stand_in = torch._dynamo
+graph_break = stand_in.graph_break
+stand_in.graph_break = print
+stand_in.reset()
+assert restore() == ["torch._dynamo.graph_break"]
+real = torch._dynamo
+assert real is not stand_in and real.__file__
+right = real.graph_break
+real.graph_break = print
+stand_in.reset()
+assert restore() == ["torch._dynamo.graph_break"] and real.graph_break is right
+assert restore() == []
+""")
+
+
+def test_a_false_package_is_not_taken_for_the_compiler() -> None:
+    ran("""
+import types
+from grader.sandbox.inside.compiler_stand_in import restore
+stand_in = torch._dynamo
+false = types.ModuleType("torch._dynamo")
+false.__path__ = stand_in.__path__
+sys.modules["torch._dynamo"] = torch._dynamo = false
+torch._inductor.anything if hasattr(torch._inductor, "anything") else None
+assert "torch._dynamo" in restore()
+assert torch._dynamo is sys.modules["torch._dynamo"] is not false
+""")

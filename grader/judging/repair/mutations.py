@@ -18,8 +18,8 @@ from grader.judging.repair.edit_material import EditMaterial
 _OTHER_COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Lt: (ast.LtE, ast.Gt, ast.GtE),
     ast.LtE: (ast.Lt, ast.GtE, ast.Gt),
-    ast.Gt: (ast.GtE, ast.Lt, ast.LtE),
-    ast.GtE: (ast.Gt, ast.LtE, ast.Lt),
+    ast.Gt: (ast.GtE, ast.Lt, ast.LtE, ast.Eq),
+    ast.GtE: (ast.Gt, ast.LtE, ast.Lt, ast.Eq),
     ast.Eq: (ast.NotEq, ast.GtE, ast.Gt),
     ast.NotEq: (ast.Eq,),
     ast.Is: (ast.IsNot,),

@@ -6,8 +6,8 @@ stand-ins have the few attributes that such code uses. The real compiler is impo
 code asks a stand-in for another attribute (except names such as `__file__`) or imports another module of the compiler.
 
 The sandbox's server (`server.py _warm`) and the processes that `grading/warm.py` warms up call `install_stand_ins`;
-`originals.py` calls `restore`. To add a stand-in, add an entry to `_STAND_IN_ATTRIBUTES`, and its
-use to `tests/sandbox/test_compiler_stand_in.py`.
+`originals.py` calls `restore`. To add a stand-in of a module that `import torch` does not import, add an entry to
+`_STAND_IN_ATTRIBUTES`, and its use to `tests/sandbox/test_compiler_stand_in.py`.
 """
 
 import builtins
@@ -54,6 +54,10 @@ comes before its submodules."""
 _current_modules: dict[str, tuple[ModuleType, dict[str, Any]]] = {}
 """Name in `_STAND_IN_ATTRIBUTES` -> the module that `sys.modules` must have under it, stand-in or real, and the values
 of its attributes listed there. This is what `restore` restores. Modules that are not imported are left out."""
+
+
+_undone: list[str] = []
+"""Full names of what was replaced and is restored already, because the real compiler came; `restore` tells them."""
 
 
 class StandIn(ModuleType):
@@ -122,9 +126,17 @@ def restore() -> list[str]:
     A real compiler that has replaced the stand-ins stays: `_import_real` noted its modules.
 
     Returns:
-        The full names of the modules and attributes that a submission had replaced, each once.
+        The full names of the modules and attributes that a submission had replaced, each once; also of those that were
+        restored when the real compiler came.
     """
-    replaced = []
+    _undo_replacements()
+    replaced = list(dict.fromkeys(_undone))
+    _undone.clear()
+    return replaced
+
+
+def _undo_replacements() -> None:
+    """Restore the modules in `_current_modules` and their attributes; note in `_undone` what had been replaced."""
     for name, (module, attributes) in _current_modules.items():
         package, last_name = _package_entry(name)
         expected: list[tuple[str, dict[str, Any], str, Any]] = [
@@ -135,8 +147,7 @@ def restore() -> list[str]:
         for full_name, holder, key, value in expected:
             if holder.get(key) is not value:
                 holder[key] = value
-                replaced.append(full_name)
-    return list(dict.fromkeys(replaced))
+                _undone.append(full_name)
 
 
 def _package_entry(name: str) -> tuple[dict[str, Any], str]:
@@ -161,8 +172,12 @@ def _note_current_modules() -> None:
 def _import_real(name: str) -> ModuleType:
     """Remove all stand-ins, import the real module `name` of the compiler, and return it.
 
-    If that import raises an exception, put the stand-ins back first.
+    What a submission has replaced is undone before that, so that it is not noted as what `restore` restores. If the
+    import raises an exception, the stand-ins are put back before it is raised on.
     """
+    _undo_replacements()
+    if not any(isinstance(sys.modules.get(known), StandIn) for known in _STAND_IN_ATTRIBUTES):
+        return importlib.import_module(name)  # an old stand-in was asked that a submission has kept
     for known in _STAND_IN_ATTRIBUTES:
         if isinstance(sys.modules.get(known), StandIn):
             del sys.modules[known]
@@ -172,7 +187,9 @@ def _import_real(name: str) -> ModuleType:
     try:
         module = importlib.import_module(name)
     except BaseException:
-        restore()
+        told = list(_undone)
+        _undo_replacements()
+        _undone[:] = told  # the stand-ins that were taken away here were replaced by nobody
         raise
     finally:
         # The import wraps functions of torch, such as `manual_seed`: to `originals`, a change by the submission.
