@@ -153,7 +153,7 @@ def _find_explanation(trace: Trace, verdict: Verdict, reference: Reference) -> E
         named = reference.in_toml_order(mistake.variant for mistake in mistakes)
         if set(named) > set(combination) and _explains_all(named, trace, verdict, reference):
             combination, unexplained = named, ()
-            mistakes = tuple(replace(mistake, only_arrays=frozenset()) for mistake in mistakes)
+            mistakes = tuple(_shown_wherever_it_acts(one, verdict, reference) for one in mistakes)
     mistakes = tuple(
         sorted(mistakes, key=lambda one: -_likeness_of_exception(one, verdict.failure, trace, reference))
     )
@@ -234,10 +234,21 @@ def _seen_in_arrays(
     )
 
 
+def _shown_wherever_it_acts(
+    mistake: ExplainedMistake, verdict: Verdict, reference: Reference
+) -> ExplainedMistake:
+    """Return the mistake with all scenarios that went wrong and that it changes when made alone."""
+    acting = tuple(name for name in verdict.differences if reference.behaviour(mistake.variant, name) != 0)
+    return replace(mistake, scenarios=acting or mistake.scenarios, only_arrays=frozenset())
+
+
 def _explains_all(combination: Combination, trace: Trace, verdict: Verdict, reference: Reference) -> bool:
-    """Return True if the solution with all these mistakes behaves as the submission in each scenario that has a run."""
+    """Return True if the solution with all these mistakes behaves as the submission in each scenario.
+
+    False if a scenario that went wrong has no run.
+    """
     source = reference.source_with_mistakes(combination)
-    if source is None:
+    if source is None or not trace.runs.keys() >= verdict.differences.keys():
         return False
     return all(
         reference.reproduces(
