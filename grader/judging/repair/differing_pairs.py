@@ -9,6 +9,7 @@ together. `is_respelling`, `parts_that_run` and `COMPREHENSION` serve other modu
 """
 
 import ast
+import builtins
 import copy
 import re
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from grader.submission.syntax import own_parts
 COMPREHENSION = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 """Expressions with a `for` inside."""
 _BEGINS_WITH_MODULE = re.compile(
-    r"(torch|nn|optim|utils|functional|math|copy|random|itertools|statistics|np|dist)(\.\w+)+"
+    r"(torch|nn|optim|utils|functional|contextlib|functools|math|copy|random|itertools|statistics|np|numpy|dist)(\.\w+)+"
 )
 """Matches a dotted name that begins with a name by which programs know a module: it is a module or in one."""
 
@@ -138,12 +139,18 @@ def _differ_in_modules_only(old: object, new: object) -> bool:
 
 
 def _end_in_same_name(old: ast.AST, new: ast.AST) -> bool:
-    """Return True if one name is the other with modules before it: `torch.nn.utils.f`, `nn.utils.f` and `f`."""
+    """Return True if one name is the other with modules before it: `torch.nn.utils.f`, `nn.utils.f` and `f`.
+
+    Not if the shorter one is another function: Python's own, as `sum` beside `torch.sum`, or one of the module
+    `random`, as `random.seed` beside `np.random.seed`.
+    """
     if not isinstance(old, ast.Name | ast.Attribute) or not isinstance(new, ast.Name | ast.Attribute):
         return False
     shorter, longer = sorted(
         (re.sub(r"^F\.", "torch.nn.functional.", ast.unparse(node)) for node in (old, new)), key=len
     )
+    if shorter != longer and (hasattr(builtins, shorter) or shorter.split(".")[0] == "random"):
+        return False
     return f".{longer}".endswith(f".{shorter}") and _BEGINS_WITH_MODULE.fullmatch(longer) is not None
 
 

@@ -38,7 +38,14 @@ def test_a_respelling_is_no_difference(learner: str, solution: str) -> None:
 
 @pytest.mark.parametrize(
     ("learner", "solution"),
-    [("math.sqrt(x)", "torch.sqrt(x)"), ("return x.data", "return data"), ("torch.f(y).x", "x")],
+    [
+        ("math.sqrt(x)", "torch.sqrt(x)"),
+        ("return x.data", "return data"),
+        ("torch.f(y).x", "x"),
+        ("sum(x)", "torch.sum(x)"),
+        ("x.to(float)", "x.to(torch.float)"),
+        ("random.seed(n)", "np.random.seed(n)"),
+    ],
 )
 def test_names_of_different_things_that_end_alike_differ(learner: str, solution: str) -> None:
     assert pairs(learner, solution)
