@@ -1,16 +1,18 @@
 """Play attempts in the sandbox, one scenario at a time.
 
-An attempt is a submission with a small edit. `judging/repair/search.py` makes such edits, asks for the run of each in
-some scenario (its `Runner` is `ExerciseAttempts` here), and compares the runs outside the sandbox. One child plays many
-attempts. A new one is forked for each exercise, and after a play that brought no answer.
+An attempt is a submission, mostly with a small edit. `judging/repair/search.py`, `judging/own_edit.py` and
+`judging/repair/remembered_state.py` ask for its run in some scenario (their `Runner` is `ExerciseAttempts` here), and
+compare the runs outside the sandbox. One child plays many attempts. A new one is forked for each exercise, and after a
+play that brought no answer.
 
 All attempts for one submission share a limited time, because each loads the whole program: if that takes 0.8 s, a
 search of 160 attempts takes two minutes for one exercise. The main limit is on processor time, so that which repair is
 found does not depend on how busy the machine is. The number of plays in one search is limited elsewhere:
 `judging/repair/add_repair.py _play_budget`.
 
-`Sandbox.attempts` makes an `Attempts`. To add a limit, add a field of `AttemptLimits`, and a condition in
-`Attempts._is_spent`; if a child must keep it, pass it on in `AttemptLimits.child_limits`.
+`Sandbox.attempts` makes an `Attempts`, and chooses its limits. To add a limit, add a field of `AttemptLimits`. One on
+all plays together gets a condition in `Attempts._is_spent`; one that a child must keep is passed on in
+`AttemptLimits.child_limits`; one on a single play is given to `Child.play_attempt` in `Attempts._play`.
 """
 
 import math
@@ -23,7 +25,7 @@ from typing import Self
 from grader.observe.trace import Run, TraceError
 from grader.sandbox.attempts_spent import AttemptsSpent
 from grader.sandbox.client import Child, Limits
-from grader.sandbox.no_answer import CutOff, NoAnswer, ServerGone, UnexpectedFrame
+from grader.sandbox.no_answer import CutOff, NoAnswer, UnexpectedFrame
 from grader.sandbox.trace_bounds import read_bounded
 
 
@@ -36,16 +38,17 @@ class AttemptLimits:
     machine does."""
     first_cpu_seconds: float = 1.0
     """Processor time of the first play of a child. On a GPU it takes longer than the others, because it starts what the
-    server may not start before it forks: 1.1 s were measured on a slow machine."""
+    server may not start before it forks: 1.1 s were measured on a slow machine. `sandbox.py _GPU_ATTEMPT_LIMITS` has
+    more for it."""
     seconds: float = 5.0
-    """Wall time of one play, for an attempt that sleeps, or computes in C code, which the limit above cannot
-    interrupt."""
+    """Wall time of one play, for an attempt that sleeps, or computes in C code, which the limits of
+    processor time cannot interrupt."""
     memory_bytes: int = 2**30
     """Memory of a child beyond what the warmed server already holds."""
     output_bytes: int = 2**18
     """Printed output of one play."""
     max_ended_children: int = 12
-    """Number of children that the attempts of one exercise may end; after that no more are played."""
+    """Number of plays of one exercise that may bring no answer, whatever ended them; after that no more are played."""
     total_cpu_seconds: float = 60.0
     """Processor time of all plays for a submission, over all its exercises.
 
@@ -91,9 +94,9 @@ class Attempts:
         self._loaded_text: str | None = None
         """Text that the current child has loaded; None if it has loaded none."""
         self._ended_children = 0
-        """Number of children that attempts of the current exercise have ended."""
+        """Number of plays of the current exercise that brought no answer, each in a child that was closed then."""
         self._cpu_seconds = 0.0
-        """Processor time that all closed children used."""
+        """Processor time that all closed children used, but for those that were lost with the server."""
         self._seconds = 0.0
         """Wall time that all plays took."""
 
@@ -108,7 +111,7 @@ class Attempts:
     def for_exercise(self, exercise: str) -> "ExerciseAttempts":
         """Return what plays the attempts of one exercise.
 
-        Use only the one returned last: this closes the child of the one before it.
+        Use only the one returned last: the count of plays without an answer begins anew.
         """
         self._close_child()
         self._ended_children = 0
@@ -147,13 +150,13 @@ class Attempts:
         Raises:
             AttemptsSpent: as in `run`.
         """
-        for _ in range(2):  # the second time only if the first one says nothing about the attempt
+        for _ in range(2):  # the second time only if the first one need not be this attempt's fault
             if self._is_spent:
                 raise AttemptsSpent
             try:
                 return self._play(exercise, text, scenario)
             except NoAnswer as no_answer:
-                self._ended_children += not isinstance(no_answer, ServerGone)
+                self._ended_children += 1
                 self._close_child()
                 # The cause may be an earlier attempt that forged a frame, or something outside that killed the child
                 # or the server.
@@ -187,7 +190,7 @@ class Attempts:
 
     def _start_child(self) -> Child:
         """Fork a new child, which is ready then."""
-        # Rounded up, because the kernel counts whole seconds.
+        # Rounded up, so that the last child has a second, the least that the kernel can limit.
         seconds_left = math.ceil(self._limits.total_cpu_seconds - self._cpu_seconds)
         self._child, self._loaded_text = self._fork_child(self._limits.child_limits(seconds_left)), None
         return self._child

@@ -11,25 +11,21 @@ class Eager:
     """Switches compilation off from `begin` to `end`; the losses are those of the script without `torch.compile`."""
 
     def __init__(self) -> None:
-        self._stance: Any = None
-        self._disabled = False
+        self._restore = contextlib.ExitStack()
 
     def begin(self) -> None:
         """Run compiled modules and functions eagerly from now on."""
         if hasattr(torch.compiler, "set_stance"):
-            self._stance = torch.compiler.set_stance("force_eager")
+            stance: Any = torch.compiler.set_stance("force_eager")  # in force already
+            self._restore.push(stance)
         else:  # torch 2.5: what is compiled from now on stays eager
-            self._disabled = torch._dynamo.config.disable
-            torch._dynamo.config.disable = True
+            config = torch._dynamo.config
+            self._restore.callback(setattr, config, "disable", config.disable)
+            config.disable = True
 
     def end(self) -> None:
         """Let them be compiled again."""
-        if self._stance is not None:
-            self._stance.__exit__(None, None, None)
-            self._stance = None
-        else:
-            with contextlib.suppress(AttributeError):
-                torch._dynamo.config.disable = self._disabled
+        self._restore.close()
 
 
 def is_compiled(module: nn.Module) -> bool:
