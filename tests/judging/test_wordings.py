@@ -82,6 +82,8 @@ def test_no_solution_fits_a_wording_and_every_pattern_is_one(number: int) -> Non
     assert re.compile(wording.code)
     assert re.compile(wording.beside)
     alone = msgspec.structs.replace(mistake, wordings=(wording,))
+    if wording.title == mistake.title:
+        return  # it only tells which of two mistakes that behave alike was made, and may fit the solution
     assert fitting_wording(exercise, alone, LearnerCode(exercise_source(exercise))) is None
 
 

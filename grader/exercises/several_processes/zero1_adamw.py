@@ -185,9 +185,10 @@ def _shares(stage: Stage) -> None:
 def _turns(stage: Stage) -> None:
     """Record who holds the state of parameters that are large and small by turns, as weights and biases are.
 
-    A wrong program deals them out by turns, and one rank gets all large ones.
+    A wrong program deals them out by turns, and one rank gets all large ones. One that deals by turns in the order of
+    size, and then gives the places to the parameters as they come, shows because the large ones come first.
     """
-    _record_shares(stage, ((4, 3), (1,), (3, 4), (1,), (2, 6), (1,)))
+    _record_shares(stage, (*((4, 3), (1,)) * 5, *((1, 2), (1,)) * 5))
 
 
 @driver.scenario("equal", "크기가 같은 매개변수 여섯 개", check="state")
