@@ -181,7 +181,7 @@ def test_no_new_case_of_the_warm_up_once_something_else_has_passed() -> None:
 
 
 def test_a_mistake_in_many_places_comes_after_all_others() -> None:
-    exercise = COURSE.exercise("evaluate")
+    exercise = COURSE.exercise("amp_accumulate")
     scattered = {m.id for m in exercise.mistakes if is_scattered(exercise, m.id)}
     assert scattered
     for number in range(8):
