@@ -138,12 +138,12 @@ def test_first_tries_are_named() -> None:
     Of 600 first tries (2 to 5 mistakes) 571 are named whole, of their 1,890 mistakes 1,846; two had no name at all,
     and 1,602 of 1,885 lines are within one of the label's. (When nobody here had looked at them: of the 52 that
     came last, `z_eighth`, 44 whole, 114 of 121 mistakes, and 104 of 116 lines within one of a line that the writer
-    accepts; of the 30 before, `z_seventh`, 27 whole, 59 of 64 mistakes, 48 lines; of the 54 before, `z_fifth` and `z_sixth`, 43
-    whole and 107 of 126 mistakes; of 54, `z_third` and `z_fourth`, 43 whole and 113 of 126; of the 53 before,
-    `z_second`, 46 whole; of the 52 before, the other `z_`, 46 whole and 109 of 117 mistakes; of the 68 before,
-    `y_`, some 84 % whole and 90 % of 147 mistakes; of the 24 before, `x_`, 18 whole and 50 of 59; of the 72 before
-    those, `w_` and `w2_`, 60 whole and 240 of 255.) All take ten minutes; of those that came last every fourth and
-    of the others every eighth is examined here, to keep the whole run below its limit.
+    accepts; of the 30 before, `z_seventh`, 27 whole, 59 of 64 mistakes, 48 lines; of the 54 before, `z_fifth` and
+    `z_sixth`, 43 whole and 107 of 126 mistakes; of 54, `z_third` and `z_fourth`, 43 whole and 113 of 126; of the 53
+    before, `z_second`, 46 whole; of the 52 before, the other `z_`, 46 whole and 109 of 117 mistakes; of the 68
+    before, `y_`, some 84 % whole and 90 % of 147 mistakes; of the 24 before, `x_`, 18 whole and 50 of 59; of the 72
+    before those, `w_` and `w2_`, 60 whole and 240 of 255.) All take ten minutes; of those that came last every
+    fourth and of the others every eighth is examined here, to keep the whole run below its limit.
     """
     in_helpers = tuple(one for one in TRIES if one.name in IN_HELPERS)
     newest = tuple(one for one in TRIES if one.name.startswith(NEWEST) and one not in in_helpers)
