@@ -175,19 +175,20 @@ def _clears_given_gradients(solution: Run, call: int) -> bool:
 
 def _without_repeated_clears(events: list[Event]) -> list[Event]:
     """Return the events without each `zero_grad` that follows another one directly."""
-    return [
-        event
-        for before, event in zip([None, *events], events, strict=False)
-        if event.kind != "zero_grad" or before is None or before.kind != "zero_grad"
-    ]
+    return _without_followers(events, "zero_grad", "zero_grad")
 
 
 def _without_caused_steps(events: list[Event]) -> list[Event]:
     """Return the events without each `step` right behind a `second_step`, which calls it: it is drawn itself."""
+    return _without_followers(events, "step", "second_step")
+
+
+def _without_followers(events: list[Event], kind: str, followed: str) -> list[Event]:
+    """Return the events without each of a kind that follows one of the kind `followed` directly."""
     return [
         event
         for before, event in zip([None, *events], events, strict=False)
-        if event.kind != "step" or before is None or before.kind != "second_step"
+        if event.kind != kind or before is None or before.kind != followed
     ]
 
 

@@ -29,7 +29,7 @@ import logging
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice, takewhile
 
 from grader.course.course import Exercise
@@ -162,9 +162,11 @@ def _own_change(
     for edit in search.edits(source, mistake, line):
         change = as_line_change(lines, edit)
         if change is not None:
-            for way in (search.at_the_card(lines, change, named, line), change):
-                if fits(way):
-                    return way
+            at_the_card = search.at_the_card(lines, change, named, line)
+            if fits(at_the_card):
+                return at_the_card
+            if at_the_card != change and fits(change):
+                return change
     headers = headers_in_own_names(search.exercise, source)
     change = search.right_line(lines, line, in_own_names(named.right_lines, headers))
     return change if change is not None and fits(change) else None
@@ -228,28 +230,25 @@ def _line_in_program(named: NamedMistake, learner_code: LearnerCode) -> int | No
     return next((n for n, place in places if (place.line, place.cell) == (named.line, named.cell)), None)
 
 
+@dataclass(frozen=True)
 class _Searches:
-    """Makes the search for an edit of each of the learner's mistakes."""
+    """Makes the search for an edit of each of the learner's mistakes; for the fields see `with_own_edit`."""
 
-    def __init__(
-        self,
-        exercise: Exercise,
-        runs: Mapping[str, Run],
-        reference: Reference,
-        runner: Runner,
-        explained: Explanation,
-    ) -> None:
-        self._exercise, self._runs, self._reference, self._runner = exercise, runs, reference, runner
-        self._explained = explained
+    exercise: Exercise
+    runs: Mapping[str, Run]
+    reference: Reference
+    runner: Runner
+    explained: Explanation
+    """What explains the runs."""
 
     def leaving_others_than(self, mended: Sequence[ExplainedMistake]) -> "_Search | None":
         """Return the search for an edit that mends these mistakes; None if no program has just the others."""
         variants = [mistake.variant for mistake in mended]
-        others = tuple(variant for variant in self._explained.combination if variant not in variants)
-        source_of_others = self._reference.source_with_mistakes(others) if others else None
+        others = tuple(variant for variant in self.explained.combination if variant not in variants)
+        source_of_others = self.reference.source_with_mistakes(others) if others else None
         if others and source_of_others is None:
             return None  # they cannot be put into one program
-        return _Search(self._exercise, self._runs, self._reference, self._runner, source_of_others)
+        return _Search(self, source_of_others)
 
     def mend_together(self, changes: Mapping[int, LineChange], lines: Sequence[str]) -> bool:
         """Return True if the changes, made at once, mend their mistakes and nothing else.
@@ -262,24 +261,17 @@ class _Searches:
             lines: the lines of the learner's program.
         """
         after = with_changes(lines, list(changes.values()))
-        search = self.leaving_others_than([self._explained.mistakes[number] for number in changes])
+        search = self.leaving_others_than([self.explained.mistakes[number] for number in changes])
         return after is not None and search is not None and search.mends("\n".join(after))
 
 
 class _Search:
     """The search for an edit that makes the program's runs those of its other mistakes."""
 
-    def __init__(
-        self,
-        exercise: Exercise,
-        runs: Mapping[str, Run],
-        reference: Reference,
-        runner: Runner,
-        source_of_others: str | None,
-    ) -> None:
+    def __init__(self, searches: _Searches, source_of_others: str | None) -> None:
         """`source_of_others`: the solution with the learner's other mistakes; None if there are no others."""
-        self.exercise = exercise
-        self._runs, self._reference, self._runner = runs, reference, runner
+        self.exercise, self._runs = searches.exercise, searches.runs
+        self._reference, self._runner = searches.reference, searches.runner
         self._source_of_others = source_of_others
 
     @property
@@ -386,9 +378,7 @@ class _Search:
 
         It adds a jump, as a bare `continue`, behind which nothing runs, or its new lines have hardly a word of the old.
         """
-        if self.mends_everything:
-            return True
-        if not new:
+        if self.mends_everything or not new:
             return True
         is_in_first_block = indentation_of(new[-1]) == indentation_of(new[0])
         jumped_before = bool(old) and _JUMP.match(old[-1].strip())

@@ -226,8 +226,7 @@ class Reference:
         run = self._play_scenario(program, scenario, against)
         if source == _SOLUTION or _state_snapshot(program, self.exercise.name) == before:
             return run
-        self._programs.pop(source).unload()
-        fresh = self._program(source)
+        fresh = self._load_anew(source)
         names = [scenario.name for scenario in self.exercise.driver.scenarios]
         self._runs_in_driver_order[source] = {name: self._play_scenario(fresh, name) for name in names}
         return self._runs_in_driver_order[source][scenario]
@@ -238,10 +237,14 @@ class Reference:
 
     def run_alone(self, source: str, scenario: str) -> Run:
         """Return the run of a scenario by the program with this source, loaded anew; it is not kept."""
+        return self._play_scenario(self._load_anew(source), scenario)
+
+    def _load_anew(self, source: str) -> Program:
+        """Return the program with this source as it is when nothing was played with it yet."""
         kept = self._programs.pop(source, None)
         if kept is not None:
             kept.unload()
-        return self._play_scenario(self._program(source), scenario)
+        return self._program(source)
 
     def _play_scenario(self, program: Program, scenario: str, against: Run | None = None) -> Run:
         """Play a scenario with a loaded program; throw away what it prints, which is nothing of the learner's."""

@@ -20,8 +20,7 @@ from torch import Tensor
 
 from grader.exercises.several_processes._member import (
     Work,
-    list_to_fill,
-    list_to_share,
+    list_of_root,
     refuse_other_length,
     shape_and_dtype,
     values_of,
@@ -292,7 +291,7 @@ class Group(Messages, Objects):
             RuntimeError: it does not have one tensor for each rank.
         """
         root = self._root("scatter", src, group_src, default=0)
-        shared = list_to_share(scatter_list, is_root=root == self._rank)
+        shared = list_of_root("scatter_list", "source", scatter_list, is_root=root == self._rank)
         if shared:
             refuse_other_length("scatter", "input", shared, self._world.size)
         part = CollectivePart(
@@ -359,7 +358,7 @@ class Group(Messages, Objects):
             RuntimeError: it does not have one tensor for each rank.
         """
         root = self._root("gather", dst, group_dst, default=0)
-        targets = list_to_fill(gather_list, is_root=root == self._rank)
+        targets = list_of_root("gather_list", "destination", gather_list, is_root=root == self._rank)
         if targets:
             refuse_other_length("gather", "output", targets, self._world.size)
         part = CollectivePart(

@@ -131,29 +131,22 @@ def chosen_rank(rank: int | None, group_rank: int | None, default: int | None = 
     raise ValueError("Must specify global_rank or group_rank")
 
 
-def list_to_fill(given: list[Any] | None, *, is_root: bool) -> list[Any]:
-    """Return the given list on the rank that gathers, an empty one elsewhere.
+def list_of_root(name: str, role: str, given: list[Any] | None, *, is_root: bool) -> list[Any]:
+    """Return the list given to the rank that gathers or scatters, an empty one elsewhere.
+
+    Args:
+        name: name of the argument, for a message.
+        role: what torch calls that rank: `destination` if it gathers, `source` if it scatters.
+        given: the list that this rank was given.
+        is_root: True on that rank.
 
     Raises:
-        ValueError: it is missing or empty on the rank that gathers (`is_root`), or given on another rank.
+        ValueError: the list is missing or empty on that rank, or given on another one.
     """
     if is_root and not given:
-        raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
+        raise ValueError(f"Argument ``{name}`` must be specified on {role} rank.")
     if not is_root and given:
-        raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
-    return given or []
-
-
-def list_to_share(given: list[Any] | None, *, is_root: bool) -> list[Any]:
-    """Return the given list on the rank that scatters, an empty one elsewhere.
-
-    Raises:
-        ValueError: it is missing or empty on the rank that scatters (`is_root`), or given on another rank.
-    """
-    if is_root and not given:
-        raise ValueError("Argument ``scatter_list`` must be specified on source rank.")
-    if not is_root and given:
-        raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
+        raise ValueError(f"Argument ``{name}`` must NOT be specified on non-{role} ranks.")
     return given or []
 
 

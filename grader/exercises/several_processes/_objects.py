@@ -7,7 +7,7 @@ from typing import Any
 
 from grader.exercises.several_processes._member import (
     Member,
-    list_to_fill,
+    list_of_root,
     refuse_other_length,
 )
 from grader.exercises.several_processes._ranks import CollectivePart
@@ -43,7 +43,7 @@ class Objects(Member):
             IndexError: it has fewer items than there are ranks.
         """
         root = self._root("gather", dst, group_dst, default=0)
-        targets = list_to_fill(object_gather_list, is_root=root == self._rank)
+        targets = list_of_root("gather_list", "destination", object_gather_list, is_root=root == self._rank)
         part = CollectivePart(
             "gather_object",
             PickledObject(obj),
