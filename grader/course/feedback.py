@@ -174,6 +174,8 @@ class NamedMistake:
     """The solution's lines in place of those that make the mistake; empty: none or too many (`right_lines.py`)."""
     own_edit: OwnEdit | None = None
     """Edit of the learner's code that mends it; only where hints can be asked for, and None if none was found."""
+    mend: str = ""
+    """What to write instead, in words; the last hint where no own edit was found."""
     solution_lines: tuple[str, ...] = ()
     """`right_lines` that hints show where no own edit was found; only where hints can be asked for."""
 
