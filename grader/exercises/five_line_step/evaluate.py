@@ -13,7 +13,7 @@ Promises of the exercise, and the scenarios that check them:
 Scenarios about modes and graphs compare no returned numbers, and those about numbers compare no modes, so that a
 mistake in the ones costs no points of the others.
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 import copy

@@ -2,7 +2,7 @@
 
 `line_edits` (with `line_insertions`) and `expression_edits` make drafts; `small_edits` sorts them and makes edited
 programs of them. A new kind of edit gets a name in `Kind`, and a line in `KINDS`; "A kind of edit" in
-`grader/README.md` says what else it needs.
+`grader/ADDING.md` says what else it needs.
 """
 
 from collections.abc import Mapping, Sequence

@@ -10,7 +10,7 @@ Example: the learner has `opt.step()` under `if i % 2:`, the solution `opt.step(
 Each section begins with its costs (see `Draft.cost`): that of its kind of edit, and what is added if one such edit is
 less likely than another. Costs of likeness are multiplied by the likeness, 0 to 1, of the solution's statement and the
 learner's for the same step. Another kind of edit of whole lines is another section, which `line_drafts` yields from
-("A kind of edit" in `grader/README.md`).
+("A kind of edit" in `grader/ADDING.md`).
 """
 
 import ast
