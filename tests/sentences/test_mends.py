@@ -27,7 +27,9 @@ def _mends(mistake: Mistake) -> Iterator[tuple[str, str]]:
 def _only_in_the_solution(exercise: Exercise) -> frozenset[str]:
     """Return the names that the solution gives to what it computes; a learner may call the same by another name."""
     tree = ast.parse(exercise_source(exercise))
-    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    names = [
+        node for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    ]
     arguments = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
     return frozenset({name.id for name in names} - arguments)
 
@@ -46,7 +48,7 @@ def test_how_to_mend_it_is_short_and_says_something_new(exercise: Exercise) -> N
             assert len(mend) <= MOST_CHARACTERS, mend
             assert not mend or (mend.endswith("요.") and "?" not in mend), mend
             told = f"{hint} {mistake.title} {mistake.explain}"
-            assert not mend or mend not in told and hint not in mend, mend
+            assert not mend or (mend not in told and hint not in mend), mend
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.name)
@@ -57,5 +59,9 @@ def test_how_to_mend_it_needs_no_name_of_the_solution(exercise: Exercise) -> Non
         for mend, _ in _mends(mistake):
             for code in re.findall("`([^`]+)`", mend):
                 words = set(re.findall(r"(?<![\w.])[^\W\d]\w*", code))
-                made = {word for word in words if re.search(rf"\b{word}\b[^=]*(?<![=!<>])=(?!=)|for {word}\b", code)}
+                made = {
+                    word
+                    for word in words
+                    if re.search(rf"\b{word}\b[^=]*(?<![=!<>])=(?!=)|for {word}\b", code)
+                }
                 assert not (words & _only_in_the_solution(exercise)) - made, (mistake.id, mend)
