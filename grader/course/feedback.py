@@ -176,8 +176,6 @@ class NamedMistake:
     """Edit of the learner's code that mends it; only where hints can be asked for, and None if none was found."""
     mend: str = ""
     """What to write instead, in words; the last hint where no own edit was found."""
-    solution_lines: tuple[str, ...] = ()
-    """`right_lines` that hints show where no own edit was found; only where hints can be asked for."""
 
     @classmethod
     def of(

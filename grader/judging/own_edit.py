@@ -6,12 +6,12 @@ gives the learner's program the runs of the solution with the *other* mistakes: 
 
 1. Edits that take back what the known mistake does (`_undoing_edits`) are played first. A few plays are enough for most
    mistakes, so the edit is found on a busy machine, too.
-2. `repair/search.py` searches among all small edits, for as long as it may. Beside other mistakes it may find edits that
-   do no more than hide one behind the others, such as an update taken away. So there, what it finds is told only if the
-   edits of all mistakes together make the program right: then nothing is left behind which to hide.
+2. `repair/search.py` searches among all small edits, for as long as it may. Beside other mistakes it may find edits
+   that do no more than hide one behind the others, such as an update taken away. So there, what it finds is told only
+   if the edits of all mistakes together make the program right: then nothing is left behind which to hide.
 3. Of several mistakes' edits, only those are told that mend their mistakes when all are made at once, too
    (`_Searches.mend_together`).
-4. Where nothing that was played mends a mistake, the solution's lines stand in for the edit (`own_names.py`).
+4. Where nothing that was played mends a mistake, hints tell what the course says of it (`Mistake.mend`).
 
 The card, the hints and the edit are to name one place. An edit that only inserts lines is also played at the place that
 the comparison of texts has found (`locate.py`), and told there if it mends the mistake there, too: `zero_grad()` may
@@ -22,7 +22,7 @@ are alike is only a sign.
 Example: the learner clips after `step()`. The edit found moves line 5, `opt.step()`, behind line 7.
 
 `notebook/check.py` and `grading/grade_submission.py` (for one's own file) call `with_own_edit` where `wants_own_edit`
-is true, and then `own_names.with_solution_lines`; `report/hint_ladder.py` words `NamedMistake.own_edit`. Kinds of
+is true; `report/hint_ladder.py` words `NamedMistake.own_edit`. Kinds of
 edits are added in `repair/`; `line_changes.py` reads an edit as lines.
 """
 
@@ -334,7 +334,7 @@ class _Search:
         for edit in islice(likely, _MAX_UNDOING_EDITS):
             if self._mends(edit.program, runner):
                 yield edit
-        if self.mends_everything and (found := self.find(source)) is not None:
+        if self.mends_everything and (found := self.find(source, _MAX_SECONDS)) is not None:
             yield found
 
     def _undoing_edits(self, source: str, mistake: ExplainedMistake, line: int | None) -> Iterator[SmallEdit]:
@@ -356,7 +356,7 @@ class _Search:
             if likeness[number] >= _MIN_LIKENESS and not edits[number].imports:
                 yield edits[number]
 
-    def find(self, source: str, seconds: float = _MAX_SECONDS) -> SmallEdit | None:
+    def find(self, source: str, seconds: float) -> SmallEdit | None:
         """Return an edit of `source`, the learner's program, that alone does it; None if none is found in time."""
         runner = _RunnerWithDeadline(self._runner, seconds)
         found = search_repair(self.exercise, source, self._runs, self._aim, runner, budget=_MAX_PLAYS)

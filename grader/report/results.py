@@ -155,7 +155,7 @@ def _diagnosis_to_document(diagnosis: Diagnosis) -> dict[str, Any]:
     """Return the diagnosis without what hints alone tell, which no report of a class has."""
     document = asdict(diagnosis)
     for mistake in (*document["mistakes"], *filter(None, [document["near"]])):
-        del mistake["own_edit"], mistake["mend"], mistake["solution_lines"]
+        del mistake["own_edit"], mistake["mend"]
     return document
 
 
