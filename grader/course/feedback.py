@@ -114,7 +114,7 @@ class Recipe:
             raise ValueError(f"{len(self.batches)} batches, {len(self.moved)} places")
 
 
-MOST_MISTAKES = 3
+MOST_MISTAKES = 6
 """Maximum number of mistakes of one check that there are hints about."""
 Effect = Literal["inserts", "deletes", "moves", "guards", "unwraps", "rewrites"]
 """What an edit does with lines. `guards`: indents them under a new line such as `if …:`; `unwraps`: the reverse."""

@@ -34,7 +34,7 @@ from dataclasses import dataclass, replace
 from itertools import islice, takewhile
 
 from grader.course.course import Exercise
-from grader.course.feedback import MOST_MISTAKES, Feedback, NamedMistake, OwnEdit
+from grader.course.feedback import Feedback, NamedMistake, OwnEdit
 from grader.judging.compare_runs import find_difference
 from grader.judging.edits import MistakeVariant, variant_source
 from grader.judging.explain import ExplainedMistake, Explanation, explain
@@ -60,6 +60,8 @@ from grader.observe.trace import Run, Trace
 from grader.sandbox.attempts_spent import AttemptsSpent
 from grader.submission.syntax import is_compound, last_line
 
+_MOST_SEARCHED = 3
+"""Maximum number of mistakes of which edits are searched: the learner waits for the card."""
 _MAX_PLAYS = 120
 """Maximum number of plays of a search: with more, hardly any further edit was found."""
 _MAX_SECONDS = 2.0
@@ -118,7 +120,7 @@ def with_own_edit(
         lines = learner_code.text.split("\n")
         changes: dict[int, LineChange] = {}
         open_searches: dict[int, _Search] = {}
-        for number, (one, mistake) in enumerate(zip(named[:MOST_MISTAKES], explained.mistakes, strict=False)):
+        for number, (one, mistake) in enumerate(zip(named[:_MOST_SEARCHED], explained.mistakes, strict=False)):
             search = searches.leaving_others_than([mistake])
             if search is None:
                 continue
