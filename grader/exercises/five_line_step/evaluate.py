@@ -149,8 +149,9 @@ def _once(stage: Stage) -> None:
 
 
 def _case(stage: Stage) -> Case:
-    """Return a case in eval mode without an optimizer, for the usual scenarios."""
-    model, data = mlp(stage.env).eval(), batches(stage.env, (4, 2))
+    """Return a case in eval mode, without an optimizer; the model is right about some samples."""
+    model = mlp(stage.env).eval()
+    data = _labelled_batches(stage.env, model, (5, 2))
     return Case(stage, "evaluate", model, None, loss_function(stage.env), data)
 
 
