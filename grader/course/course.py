@@ -51,7 +51,7 @@ class Check(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Wording(Struct, frozen=True, forbid_unknown_fields=True):
-    """Texts that take the place of a mistake's where the learner's code shows how it was made, and the line to point at.
+    """Texts in place of a mistake's where the learner's code shows how it was made, and the line to point at.
 
     Two ways to make a mistake may behave alike; only the code tells which of them a title would be true of. A wording
     without texts only points at the statement: the mistake is told in its own words.

@@ -107,8 +107,8 @@ def nothing_happened(right: Sequence[Moment]) -> str:
 
     Other kinds may not be recorded in that call at all, so nothing is said of them.
     """
-    drawn = dict.fromkeys(map(moment_name, right))
-    return f"정답과 처음 달라진 호출에서, 내 코드는 정답이 실행하는 단계({', '.join(drawn)})를 하나도 실행하지 않았어요."
+    drawn = ", ".join(dict.fromkeys(map(moment_name, right)))
+    return f"정답과 처음 달라진 호출에서, 내 코드는 정답이 실행하는 단계({drawn})를 하나도 실행하지 않았어요."
 
 
 def moment_name(moment: Moment) -> str:

@@ -1,5 +1,5 @@
 # mistakes: writes-into-counts
-# lines: 10
+# lines: 11
 # hidden:
 import torch
 
