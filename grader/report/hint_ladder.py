@@ -75,7 +75,7 @@ def without_clues(feedback: Feedback) -> Feedback:
 
 
 def _with_print_reminder(hint: str) -> str:
-    """Return the hint; if it asks for a print inside the function, with where to read it, and that it must go before all checks pass."""
+    """Return the hint; one that asks for a print inside the function also tells where to read it."""
     if "찍어" not in hint or _OUTSIDE.search(hint):
         return hint
     return " ".join(filter(None, (hint, _ON_GRADIENTS if _GRADIENT.search(hint) else "", _ON_PRINTS)))
