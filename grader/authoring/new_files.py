@@ -145,6 +145,7 @@ id = "{id}"
 title = "{fill}: 한 줄로 말하는 이름이에요"
 explain = "{{unmixed: {fill}: 무슨 일이 있었는지 말해 주세요.}} {fill}: 코드가 무엇을 하는지 말해 주세요."
 hint = "{fill}: 답을 말하지 않고 어디를 볼지 알려 주세요."
+mend = "{fill}: 무엇을 어떻게 고칠지 말해 주세요."
 edits = [["{right}", "{wrong}"]]
 """
 

@@ -63,6 +63,8 @@ class Wording(Struct, frozen=True, forbid_unknown_fields=True):
     explain: Text
     """As `Mistake.explain`, with conditions."""
     hint: Text
+    mend: str = ""
+    """As `Mistake.mend`; the mistake's own is not told where this wording is."""
     beside: str = ""
     """Regular expression that another statement has to match, too; empty: none."""
 
@@ -73,6 +75,7 @@ class SharedTexts(Struct, frozen=True, forbid_unknown_fields=True):
     title: Text
     explain: Text
     hint: Text
+    mend: str = ""
     wordings: tuple[Wording, ...] = ()
 
 
@@ -82,6 +85,8 @@ class Variant(Struct, frozen=True, forbid_unknown_fields=True):
     edits: Edits
     explain: Text
     """Says of this way what `Mistake.explain` says of the others."""
+    mend: str = ""
+    """As `Mistake.mend`, if that is not how to mend this way; empty: it is."""
 
 
 class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
@@ -93,8 +98,12 @@ class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
     """What the code does and what came of it. `{condition: sentence}` is told only of runs of which it is true
     (`course.conditions`); everything else must be true wherever the mistake is made, whatever else is wrong."""
     hint: Text
+    """What to think of or to try, without the answer."""
     edits: Edits
     """The edits for the way in which most learners make it."""
+    mend: str = ""
+    """What to write instead, in one or two sentences that are true of the learner's code whatever its names and shape;
+    the last hint where no edit of that code was found. It states nothing of the run, so it has no conditions."""
     at: Annotated[str, Meta(pattern=rf"^({_EVENTS}|def \w+)$")] = "def"
     """Kind of event whose line feedback points at (`step`, `backward` …), or `def`, `return`, `def METHOD`. Used when
     no line of the learner's code resembles the edited lines.
@@ -126,6 +135,11 @@ class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
         """Return the explanation of the program with this number in `programs`, with its conditions."""
         variant = self.variants[number - 1] if number else None
         return variant.explain if isinstance(variant, Variant) else self.explain
+
+    def way_to_mend(self, number: int) -> str:
+        """Return what to write instead of the program with this number in `programs`; empty if nothing tells it."""
+        variant = self.variants[number - 1] if number else None
+        return (variant.mend if isinstance(variant, Variant) else "") or self.mend
 
 
 class Cases(Struct, frozen=True, forbid_unknown_fields=True):

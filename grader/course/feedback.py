@@ -114,7 +114,7 @@ class Recipe:
             raise ValueError(f"{len(self.batches)} batches, {len(self.moved)} places")
 
 
-MOST_MISTAKES = 3
+MOST_MISTAKES = 6
 """Maximum number of mistakes of one check that there are hints about."""
 Effect = Literal["inserts", "deletes", "moves", "guards", "unwraps", "rewrites"]
 """What an edit does with lines. `guards`: indents them under a new line such as `if …:`; `unwraps`: the reverse."""
@@ -174,8 +174,8 @@ class NamedMistake:
     """The solution's lines in place of those that make the mistake; empty: none or too many (`right_lines.py`)."""
     own_edit: OwnEdit | None = None
     """Edit of the learner's code that mends it; only where hints can be asked for, and None if none was found."""
-    solution_lines: tuple[str, ...] = ()
-    """`right_lines` that hints show where no own edit was found; only where hints can be asked for."""
+    mend: str = ""
+    """What to write instead, in words; the last hint where no own edit was found."""
 
     @classmethod
     def of(

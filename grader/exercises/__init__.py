@@ -2,7 +2,7 @@
 
 A function's contract is its docstring and the text of its exercise in the lesson's notebook. A driver puts the function
 into situations (scenarios) that the contract covers, and records what the contract promises. `fixtures` holds models,
-data and scenarios that all lessons share. How to read a driver, and how to add a scenario, is in `grader/README.md`.
+data and scenarios that all lessons share. How to read a driver, and how to add a scenario, is in `grader/ADDING.md`.
 
 The exercises are found in the modules' text without importing them, so that nobody who only needs their names waits for
 torch.

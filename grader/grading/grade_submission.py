@@ -32,7 +32,6 @@ from grader.judging.messages import (
     time_limit_message,
 )
 from grader.judging.own_edit import wants_own_edit, with_own_edit
-from grader.judging.own_names import with_solution_lines
 from grader.judging.reference import Reference, cached_reference
 from grader.judging.repair.add_repair import wants_repair, with_repair
 from grader.observe.trace import Trace
@@ -245,8 +244,8 @@ def _assess_and_repair(
         if attempts is not None and (needs_repair or needs_edit):
             search = with_repair if needs_repair else with_own_edit
             runner = attempts.for_exercise(exercise.name)
-            feedback = search(feedback, exercise, trace.runs, known_runs, learner_code, runner)
-        return with_solution_lines(feedback, exercise, learner_code) if hints else feedback
+            return search(feedback, exercise, trace.runs, known_runs, learner_code, runner)
+        return feedback
     except (CourseError, SandboxUnavailable):  # a fault of the author or the machine, not of the student
         raise
     except Exception:

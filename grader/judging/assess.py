@@ -82,7 +82,9 @@ class _MistakeDetails(NamedTuple):
     difference: FirstDifference | None
     """The first difference in the scenario that shows it most clearly; None if no scenario shows it."""
     hint: str
-    """Hint in place of the mistake's own; empty: its own."""
+    """What to think of or to try."""
+    mend: str
+    """What to write instead, in words; empty: unknown."""
 
 
 def assess(exercise: Exercise, trace: Trace, reference: Reference, learner_code: LearnerCode) -> Feedback:
@@ -210,8 +212,11 @@ def _details_of_mistakes(
             location = Location(unmade.line)
             text = replace(text, explain=f"{unmade.sentence} {text.explain}".rstrip(), title=unmade.title)
         difference = clearest_difference(mistake, explanation, trace, verdict, reference)
-        hint = "" if wording is None else wording.hint
-        details.append(_MistakeDetails(mistake, location, text, difference, hint))
+        hint = mistake.shown_alternatives[0].hint if wording is None else wording.hint
+        mend = _way_to_mend(mistake) if wording is None else wording.mend
+        if unmade is not None:
+            mend = ""  # the line is written: its sentence tells what keeps it from being called
+        details.append(_MistakeDetails(mistake, location, text, difference, hint, mend))
     return details
 
 
@@ -266,12 +271,21 @@ def _name_mistake(details: _MistakeDetails, exercise: Exercise, learner_code: Le
         named,
         ids=tuple(alternative.id for alternative in mistake.alternatives),
         titles=(text.title,) if text.title else named.titles,
-        hint=details.hint or named.hint,
+        hint=details.hint,
+        mend=details.mend,
         symptom=text.symptom,
         difference=details.difference,
         right_lines=right_lines(exercise, mistake),
     )
     return named if details.location is None else _at_location(named, details.location, learner_code)
+
+
+def _way_to_mend(mistake: ExplainedMistake) -> str:
+    """Return what to write instead, in words; empty if it may be one of several mistakes, or nothing tells it."""
+    if len(mistake.shown_alternatives) > 1:
+        return ""
+    shown = mistake.shown_variant
+    return shown.mistake.way_to_mend(shown.number)
 
 
 def _at_location(named: NamedMistake, location: Location, learner_code: LearnerCode) -> NamedMistake:

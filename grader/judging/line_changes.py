@@ -8,6 +8,7 @@ Example: the edit that moves `opt.step()` from line 5 behind line 7 is the chang
 """
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import dedent, indent
@@ -40,7 +41,8 @@ class LineChange:
 def as_line_change(before: Sequence[str], edit: SmallEdit) -> LineChange | None:
     """Return the lines that an edit changes; None if it is a move that `_as_line_move` cannot read.
 
-    None also if the edit needs imports: a hint tells of one place only.
+    None also if the edit needs imports: a hint tells of one place only. And if it inserts a whole loop: that is the
+    answer, beside the learner's own loop.
 
     The change's `effect` says what happens to the lines that are shown; it may differ from that of the edit's kind.
 
@@ -55,6 +57,8 @@ def as_line_change(before: Sequence[str], edit: SmallEdit) -> LineChange | None:
     end = len(before) - _count_equal_first_lines(before[start:][::-1], after[start:][::-1])
     old, new = before[start:end], after[start : end + len(after) - len(before)]
     effect: Effect = KINDS[edit.kind].effect
+    if effect == "inserts" and any(re.match(r"\s*(for|while)\b", line) for line in new):
+        return None
     if effect == "moves":
         return _as_line_move(before, edit, start, end)
     if effect == "guards":

@@ -6,11 +6,12 @@ gives the learner's program the runs of the solution with the *other* mistakes: 
 
 1. Edits that take back what the known mistake does (`_undoing_edits`) are played first. A few plays are enough for most
    mistakes, so the edit is found on a busy machine, too.
-2. Only for a mistake that is alone: `repair/search.py` searches among all small edits, for as long as it may. Beside
-   other mistakes it would find edits that do no more than hide one behind the others, such as an update taken away.
+2. `repair/search.py` searches among all small edits, for as long as it may. Beside other mistakes it may find edits
+   that do no more than hide one behind the others, such as an update taken away. So there, what it finds is told only
+   if the edits of all mistakes together make the program right: then nothing is left behind which to hide.
 3. Of several mistakes' edits, only those are told that mend their mistakes when all are made at once, too
    (`_Searches.mend_together`).
-4. Where nothing that was played mends a mistake, the solution's lines stand in for the edit (`own_names.py`).
+4. Where nothing that was played mends a mistake, hints tell what the course says of it (`Mistake.mend`).
 
 The card, the hints and the edit are to name one place. An edit that only inserts lines is also played at the place that
 the comparison of texts has found (`locate.py`), and told there if it mends the mistake there, too: `zero_grad()` may
@@ -21,7 +22,7 @@ are alike is only a sign.
 Example: the learner clips after `step()`. The edit found moves line 5, `opt.step()`, behind line 7.
 
 `notebook/check.py` and `grading/grade_submission.py` (for one's own file) call `with_own_edit` where `wants_own_edit`
-is true, and then `own_names.with_solution_lines`; `report/hint_ladder.py` words `NamedMistake.own_edit`. Kinds of
+is true; `report/hint_ladder.py` words `NamedMistake.own_edit`. Kinds of
 edits are added in `repair/`; `line_changes.py` reads an edit as lines.
 """
 
@@ -33,7 +34,7 @@ from dataclasses import dataclass, replace
 from itertools import islice, takewhile
 
 from grader.course.course import Exercise
-from grader.course.feedback import MOST_MISTAKES, Feedback, NamedMistake, OwnEdit
+from grader.course.feedback import Feedback, NamedMistake, OwnEdit
 from grader.judging.compare_runs import find_difference
 from grader.judging.edits import MistakeVariant, variant_source
 from grader.judging.explain import ExplainedMistake, Explanation, explain
@@ -59,6 +60,8 @@ from grader.observe.trace import Run, Trace
 from grader.sandbox.attempts_spent import AttemptsSpent
 from grader.submission.syntax import is_compound, last_line
 
+_MOST_SEARCHED = 3
+"""Maximum number of mistakes of which edits are searched: the learner waits for the card."""
 _MAX_PLAYS = 120
 """Maximum number of plays of a search: with more, hardly any further edit was found."""
 _MAX_SECONDS = 2.0
@@ -116,7 +119,10 @@ def with_own_edit(
         named = list(feedback.diagnosis.mistakes)
         lines = learner_code.text.split("\n")
         changes: dict[int, LineChange] = {}
-        for number, (one, mistake) in enumerate(zip(named[:MOST_MISTAKES], explained.mistakes, strict=False)):
+        open_searches: dict[int, _Search] = {}
+        for number, (one, mistake) in enumerate(
+            zip(named[:_MOST_SEARCHED], explained.mistakes, strict=False)
+        ):
             search = searches.leaving_others_than([mistake])
             if search is None:
                 continue
@@ -125,14 +131,46 @@ def with_own_edit(
                 return not changes or searches.mend_together({**changes, number: change}, lines)
 
             change = _own_change(search, one, mistake, learner_code, fits)
-            edit = None if change is None else _as_own_edit(lines, change, learner_code)
-            if change is not None and edit is not None:
+            if change is not None and _as_own_edit(lines, change, learner_code) is not None:
                 changes[number] = change
-                named[number] = _with_line_of_edit(replace(one, own_edit=edit), exercise)
+            else:
+                open_searches[number] = search
+        if changes.keys() | open_searches.keys() == set(range(len(named))):
+            changes |= _changes_to_a_right_program(searches, open_searches, changes, learner_code)
+        for number, change in changes.items():
+            edit = _as_own_edit(lines, change, learner_code)
+            named[number] = _with_line_of_edit(replace(named[number], own_edit=edit), exercise)
         return _with_mistakes(feedback, named)
     except Exception:  # the check itself is done: only a hint is missing
         logging.getLogger(__name__).exception("searching an edit of %s", exercise.name)
         return feedback
+
+
+def _changes_to_a_right_program(
+    searches: "_Searches",
+    open_searches: Mapping[int, "_Search"],
+    changes: Mapping[int, LineChange],
+    learner_code: LearnerCode,
+) -> dict[int, LineChange]:
+    """Return a change for each mistake that has none yet; empty unless all changes together make the program right.
+
+    Args:
+        searches: makes the searches.
+        open_searches: by the mistake's number, the search for an edit of each mistake that has no change yet.
+        changes: the changes of the others.
+        learner_code: the learner's code.
+    """
+    lines = learner_code.text.split("\n")
+    found: dict[int, LineChange] = {}
+    for number, search in open_searches.items():
+        if search.mends_everything:
+            return {}  # it has searched already
+        edit = search.find(learner_code.text, _MAX_SECONDS / len(open_searches))
+        change = None if edit is None else as_line_change(lines, edit)
+        if change is None or _as_own_edit(lines, change, learner_code) is None:
+            return {}
+        found[number] = change
+    return found if searches.mend_together({**changes, **found}, lines) else {}
 
 
 def _explained(exercise: Exercise, runs: Mapping[str, Run], reference: Reference) -> Explanation:
@@ -300,7 +338,7 @@ class _Search:
         for edit in islice(likely, _MAX_UNDOING_EDITS):
             if self._mends(edit.program, runner):
                 yield edit
-        if self.mends_everything and (found := self._find(source)) is not None:
+        if self.mends_everything and (found := self.find(source, _MAX_SECONDS)) is not None:
             yield found
 
     def _undoing_edits(self, source: str, mistake: ExplainedMistake, line: int | None) -> Iterator[SmallEdit]:
@@ -322,9 +360,9 @@ class _Search:
             if likeness[number] >= _MIN_LIKENESS and not edits[number].imports:
                 yield edits[number]
 
-    def _find(self, source: str) -> SmallEdit | None:
-        """Return an edit of `source`, the learner's program, that alone does it; None if none is found."""
-        runner = _RunnerWithDeadline(self._runner, _MAX_SECONDS)
+    def find(self, source: str, seconds: float) -> SmallEdit | None:
+        """Return an edit of `source`, the learner's program, that alone does it; None if none is found in time."""
+        runner = _RunnerWithDeadline(self._runner, seconds)
         found = search_repair(self.exercise, source, self._runs, self._aim, runner, budget=_MAX_PLAYS)
         if found is None or not found.repairs_everything or len(found.edits) != 1:
             return None

@@ -18,7 +18,6 @@ from grader.grading import SEED
 from grader.grading.in_process import SECONDS, KernelIsBroken, play_and_judge
 from grader.judging.learner_code import LearnerCode
 from grader.judging.own_edit import wants_own_edit, with_own_edit
-from grader.judging.own_names import with_solution_lines
 from grader.judging.reference import cached_reference
 from grader.judging.repair.add_repair import wants_repair, with_repair
 from grader.learner.earned import describe, pass_notes, recorded_check
@@ -195,7 +194,7 @@ def judge_in_kernel(
             if runner is not None:
                 search = with_repair if needs_repair else with_own_edit
                 feedback = search(feedback, exercise, trace.runs, known, learner_code, runner)
-    return with_solution_lines(feedback, exercise, learner_code) if hints else feedback
+    return feedback
 
 
 @cache

@@ -7,6 +7,7 @@ the mistakes by `judging/reference.py`. Traces are compared in `judging/`, not h
 """
 
 import random
+import warnings
 import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -287,7 +288,9 @@ def restored_process_state(device: torch.device = _CPU) -> Iterator[None]:
 
 def _play_once(scenario: Scenario, env: Env, recorder: Recorder) -> Run:
     """Play one scenario with the recorder's program, and return what was recorded."""
-    with restored_process_state(env.device):
+    with restored_process_state(env.device), warnings.catch_warnings():
+        # Warnings of the learner's function are recorded where it is called; those of drivers would speak of our files.
+        warnings.simplefilter("ignore")
         _reset_process_state(env)
         try:
             scenario.play(Stage(recorder.program, recorder, env))

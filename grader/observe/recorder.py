@@ -5,7 +5,7 @@ A driver's scenario calls `watch`, then `call` with the learner's function, then
 Events (forward, backward, step …) only serve to word feedback. `play.py` makes a `Recorder` for each scenario and takes
 its run. Nothing is judged here.
 
-To record something more, add a method that calls `array`, `fact` or `claim`; grader/README.md lists the other steps ("A
+To record something more, add a method that calls `array`, `fact` or `claim`; grader/ADDING.md lists the other steps ("A
 value that drivers record"), and those for another kind of event.
 """
 

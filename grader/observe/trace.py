@@ -4,7 +4,7 @@
 out of the sandbox about a program's behaviour, and it may be forged. `to_bytes` serializes it, `from_bytes` reads it;
 nothing is pickled. What is too large to be honest is refused by `sandbox/trace_bounds.py`.
 
-To add a field of a run, an event or a failure, see "A field of a run" in grader/README.md.
+To add a field of a run, an event or a failure, see "A field of a run" in grader/ADDING.md.
 """
 
 import json

@@ -5,9 +5,9 @@ hints before it: a step for which nothing is known, or whose content is on the c
 
 - What to think of, a reason or an experiment, is written for each mistake, and no sentence of it is on the card.
 - Where to look is left out if the card shows that line. If what to write is known, it stands in the first hint.
-- What to write is the edit of the learner's own code (`judging.own_edit`), in words and as a diff. Without one, the
-  solution's lines stand in for it. It is left out if the card names both the place and all of the code:
-  `opt.zero_grad()` before line 4; and if an earlier hint has shown the same lines.
+- What to write is the edit of the learner's own code (`judging.own_edit`), in words and as a diff. Without one, what
+  the course says of the mistake (`Mistake.mend`) stands in for it. It is left out if the card names both the place and
+  all of the code: `opt.zero_grad()` before line 4; and if an earlier hint has said the same.
 """
 
 import re
@@ -119,15 +119,8 @@ def _place(named: NamedMistake) -> str:
 
 
 def _what_to_write(named: NamedMistake) -> str:
-    """Return the edit of the learner's code in words, or the solution's lines; empty if neither is known."""
-    if named.own_edit is not None:
-        return _edit_in_words(named.own_edit, named)
-    if not named.solution_lines:
-        return ""
-    return (
-        "정답에서는 이렇게 써요. 변수 이름과 짜임은 내 코드와 다를 수 있으니, 무엇이 다른지 견주어 보세요.\n"
-        f"{_code(*named.solution_lines)}"
-    )
+    """Return the edit of the learner's code in words, or else how to mend the mistake in any code; empty: unknown."""
+    return named.mend if named.own_edit is None else _edit_in_words(named.own_edit, named)
 
 
 def _edit_in_words(edit: OwnEdit, named: NamedMistake) -> str:

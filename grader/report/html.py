@@ -236,8 +236,10 @@ def code_line(line: str) -> Markup:
 
 
 def repair_lines(step: RepairStep) -> list[str]:
-    """Return the lines that an edit removes (`- `) and adds (`+ `), as in a diff."""
+    """Return the lines that an edit removes (`- `) and adds (`+ `), as in a diff; of a move, the lines alone."""
     changed = [f"- {text}" for text in step.old] + [f"+ {text}" for text in step.new]
+    if [text.strip() for text in step.old] == [text.strip() for text in step.new]:
+        changed = [f"  {text}" for text in step.old]  # the step's `where` tells where they go
     return [line for text in changed for line in plain_text.clean(text, 400).splitlines()]
 
 

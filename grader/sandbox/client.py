@@ -17,7 +17,7 @@ A child's processor time is limited in three ways, of which the first two are co
 The kernel's limit needs nobody to watch the child, but cannot be set anew for each request. An attempt has a limit of
 its own because many attempts share one child.
 
-To add a limit, see "A limit" in grader/README.md. To add a request, add a method like `Child.play`, and its answer in
+To add a limit, see "A limit" in grader/ADDING.md. To add a request, add a method like `Child.play`, and its answer in
 `inside/child.py _serve_requests`. To add a message that answers nothing, receive it in `Child._note_suspicious_act`.
 """
 

@@ -5,7 +5,7 @@ it. This is only for checking one's own file, because a forked server differs fr
 
 - Its memory holds everything that this process holds, answers included.
 - It cannot be isolated. It is like a server that was started without isolation: not in bubblewrap; its children have no
-  namespaces, no /tmp of their own and no filter of system calls; of the limits, those marked † in grader/README.md do
+  namespaces, no /tmp of their own and no filter of system calls; of the limits, those marked † in grader/LIMITS.md do
   not hold.
 - It keeps this interpreter's import path and options.
 - Environment variables that are read when a process starts (PYTHONHASHSEED, GLIBC_TUNABLES) or when torch and numpy are

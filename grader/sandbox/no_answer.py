@@ -5,7 +5,7 @@ noticed something itself, such as too much output, or the server has reported th
 `no_answer_for` makes the exception of the report. Example: a child that the server killed for its many threads becomes
 `NoAnswer("crashed", TOO_MANY_THREADS)`. `grading/grade_submission.py` makes a message of the status and the detail.
 
-"A reason why there is no answer" in grader/README.md says how to add one.
+"A reason why there is no answer" in grader/ADDING.md says how to add one.
 """
 
 import os

@@ -6,7 +6,7 @@ child plays the submission's exercises one after the other; if one of them ends 
 
 `grading/run_submission.py` calls `run` of a `Sandbox` with a submission's files, and gets an `Outcome` for each
 exercise. `grading/grade_submission.py` and `notebook/attempts.py` call `attempts`. Nothing is judged here. Where a
-limit, a status or a request is added, grader/README.md says.
+limit, a status or a request is added, grader/ADDING.md says.
 """
 
 import math

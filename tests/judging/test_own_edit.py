@@ -11,7 +11,6 @@ from grader.judging import own_edit
 from grader.judging.assess import assess
 from grader.judging.learner_code import LearnerCode
 from grader.judging.own_edit import with_own_edit
-from grader.judging.own_names import with_solution_lines
 from grader.judging.reference import cached_reference
 from grader.observe.play import play
 from grader.observe.program import load_program
@@ -122,22 +121,49 @@ def test_each_mistake_has_its_own_edit() -> None:
     assert ".item()" in edits["returns-tensor"].new[-1]
 
 
-@pytest.mark.parametrize(("loss", "shown"), [("loss", ("return loss.item()",)), ("error", ())])
-def test_without_time_for_a_play_the_solutions_line_is_shown_as_it_is(
-    monkeypatch: pytest.MonkeyPatch, loss: str, shown: tuple[str, ...]
+def test_without_time_for_a_play_the_hint_tells_in_words_how_to_mend_it(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A line that speaks of a name which the learner does not have is no help."""
     monkeypatch.setattr(own_edit, "_MAX_SECONDS", 0.0)
     monkeypatch.setattr(own_edit, "_MAX_SECONDS_UNDOING", 0.0)
     monkeypatch.setattr(own_edit, "_MAX_SECONDS_AT_THE_CARD", 0.0)
-    source = f"def train_step(net, opt, criterion, x, y):\n    opt.zero_grad()\n    {loss} = criterion(net(x), y)\n"
-    source += f"    {loss}.backward()\n    opt.step()\n    return {loss}\n"
+    source = (
+        "def train_step(net, opt, criterion, x, y):\n    opt.zero_grad()\n    error = criterion(net(x), y)\n"
+    )
+    source += "    error.backward()\n    opt.step()\n    return error\n"
     _, after = _checked("train_step", source)
-    after = with_solution_lines(after, load_course().exercise("train_step"), LearnerCode(source))
     (mistake,) = after.diagnosis.mistakes
-    assert (mistake.own_edit, mistake.solution_lines) == (None, shown)
+    assert mistake.own_edit is None
     ((_, (_, _, last)),) = hints_by_mistake(after, "at-once")
-    assert ("return loss.item()" in last) == bool(shown)
+    assert last == mistake.mend
+    assert ".item()" in last
+
+
+HIDES_ONE_BEHIND_THE_OTHER = """def zero_gradients(params):
+    def wipe(grad):
+        grad.sub_(grad)
+
+    for parameter in params:
+        if parameter.grad is None:
+            return
+        wipe(parameter.grad)
+"""
+
+
+def test_beside_others_edits_are_told_that_together_make_the_program_right() -> None:
+    """None of them takes its mistake back as the course knows it; each alone could hide what it seems to mend."""
+    _, after = _checked("zero_gradients", HIDES_ONE_BEHIND_THE_OTHER)
+    first, second = after.diagnosis.mistakes
+    assert first.own_edit is not None
+    assert first.own_edit.new == ("            continue",)
+    assert second.own_edit is not None
+
+
+def test_no_whole_loop_is_inserted_beside_the_learners_own() -> None:
+    source = "def sgd_update(params, lr):\n    for p in params:\n        p = p + lr * p.grad\n"
+    _, after = _checked("sgd_update", source)
+    edits = [mistake.own_edit for mistake in after.diagnosis.mistakes if mistake.own_edit is not None]
+    assert not any("for " in line for edit in edits for line in edit.new)
 
 
 CLIPS_AND_SCHEDULES_EARLY = """import torch

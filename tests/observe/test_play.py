@@ -125,3 +125,11 @@ def test_the_solution_behaves_the_same_on_a_gpu(exercise: str) -> None:
         for key, value in run.arrays.items():
             found = on_gpu.runs[name].arrays[key]
             assert np.allclose(found, value, rtol=0, atol=1e-9, equal_nan=True), (name, key)
+
+
+def test_no_warning_of_a_driver_reaches_the_learner(recwarn: pytest.WarningsRecorder) -> None:
+    """A scheduler that is given the loss makes the rate a tensor with a graph, of which the driver reads the number."""
+    text = sample("first_tries", "train_step_extras", "steps_by_loss").text
+    driver = load_course().exercise("train_step_extras").driver
+    play(driver, load_program(text), seed=1, only=["schedule"])
+    assert not [str(warning.message) for warning in recwarn]

@@ -172,6 +172,11 @@ RAISED = {
     "no-process-group": ("torch.distributed.all_reduce(x)", "torch.distributed.get_world_size()"),
     "no-folder": ("torch.save({}, '/nowhere/a.pt')",),
     "no-gradient": ("model.weight.grad.zero_()",),
+    "adds-to-no-gradient": (
+        "model.weight.grad = model.weight.grad + torch.ones(1)",
+        "model.weight.grad += torch.ones(1)",
+    ),
+    "clips-nothing-yet": ("torch.nn.utils.clip_grad_value_(model.parameters(), 1.0)",),
     "no-gradient-operand": (
         "model.weight - 0.1 * model.weight.grad",
         "model.weight.data.sub_(model.weight.grad)",

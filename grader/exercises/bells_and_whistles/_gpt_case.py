@@ -2,7 +2,7 @@
 
 The model is `fixtures/language.py gpt`; how many samples there are is in the constants here, and of how many tokens in
 `token_ids` there. For a check that needs other data, add an argument to `make_gpt_case`, as `with_limits`. What changes
-the data of scenarios that exist changes their runs, too: see "A scenario" in grader/README.md for what to build anew.
+the data of scenarios that exist changes their runs, too: see "A scenario" in grader/ADDING.md for what to build anew.
 """
 
 import math

@@ -11,7 +11,7 @@ Promises of the exercise, and the scenarios that check them:
 `none`, `frozen`, `generator` and `in-place` compare the function with itself (`record_difference`), so that a wrong
 factor costs nothing there, unless it is 1.
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 import math

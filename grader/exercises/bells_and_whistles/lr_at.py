@@ -11,7 +11,7 @@ Promises of the exercise, and the scenarios that check them:
 
 `ramp`, `cosine` and `linear` ask for every step of their part, because some mistakes show only where it begins or ends.
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 from collections.abc import Sequence

@@ -9,7 +9,7 @@ Promises of the exercise, and the scenarios that check them:
 
 Scenarios ask for plans of several sizes, because rounding mistakes show at some sizes only.
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 import math

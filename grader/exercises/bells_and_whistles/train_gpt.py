@@ -14,7 +14,7 @@ Promises of the exercise, and the scenarios that check them:
 Each scenario is a short training of a tiny GPT that isolates one part of the loop, except `defaults`, in which
 everything acts together. The learner's `lr_at` is replaced by a right one (`_lr_at_stand_in`).
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 from collections.abc import Callable, Mapping

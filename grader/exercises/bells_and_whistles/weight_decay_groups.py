@@ -10,7 +10,7 @@ Promises of the exercise, and the scenarios that check them:
 Each scenario uses a small model that shows one of these rules. The models' classes are named like models and not after
 the rule: learners may read the name in the message of an exception.
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 from collections.abc import Sequence

@@ -8,7 +8,7 @@ Promises of the exercise, and the scenarios that check them:
     the return value is a float: `types`
     tiny rates are not rounded: `warmup` and `decay`, through `record_tiny_rates`
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 from collections.abc import Sequence

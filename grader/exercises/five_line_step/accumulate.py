@@ -13,7 +13,7 @@ Promises of the exercise, and the scenarios that check them:
 `adamw` combines many of these. Scenarios that are not about updates do not compare parameters, so that a wrong update
 costs the points of checks about updates only.
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 from collections.abc import Iterable

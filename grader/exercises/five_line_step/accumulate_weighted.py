@@ -13,7 +13,7 @@ The micro-batches of a window differ in size, so that the mean of their means is
 several micro-batches add up to a power of two, so each micro-batch's share of them is exact in float32, too: a program
 whose shares are float32 tensors is right. (Not in `memory`, where no update is compared.)
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 from collections.abc import Iterable, Sequence

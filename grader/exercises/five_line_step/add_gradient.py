@@ -10,7 +10,7 @@ Promises of the exercise, and the scenarios that check them:
 Weights are eighths or 0, which float32 holds exactly: a program that makes the weight a float32 tensor is right too.
 
 A scenario decides the check that `check=` names (`checks=` of `add_usual`), or that of its name. How to add one, or a
-promise: grader/README.md.
+promise: grader/ADDING.md.
 """
 
 from collections.abc import Sequence

@@ -8,7 +8,7 @@ Promises of the exercise, and the scenarios that check them:
 
 The seed decides which operations a graph consists of, so that the names of its nodes cannot be written down beforehand.
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 from collections.abc import Iterable

@@ -9,7 +9,7 @@ Promises of the exercise, and the scenarios that check them:
     `zero_grad=False` never clears: `never-clears`
     graphs of earlier batches are not kept: `memory`, `memory-never-clears`
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 from collections.abc import Callable, Iterator, Sequence

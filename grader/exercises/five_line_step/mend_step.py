@@ -3,7 +3,7 @@
 Promises of the exercise, and the scenarios that check them:
     one update on the mini-batch, after which its gradients no longer count: `sgd`, `adamw`
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 from grader.exercises.five_line_step._step_case import step_case, step_problem

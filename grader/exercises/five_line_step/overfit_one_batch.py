@@ -12,7 +12,7 @@ In scenarios about stopping, the loss function returns the numbers of a list one
 computes (`_ScriptedLoss`). So a wrong update changes no loss, and an extra measurement shifts the returned list. These
 numbers are exact in float32.
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 from collections.abc import Sequence

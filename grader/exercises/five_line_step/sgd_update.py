@@ -6,7 +6,7 @@ Promises of the exercise, and the scenarios that check them:
     as after `opt.step()`, the parameters are still the model's own leaf tensors, moved in place, and require gradients;
     the gradients are as before: `leaves`
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 import math

@@ -8,7 +8,7 @@ Promises of the exercise, and the scenarios that check them:
 Batches have uneven sizes, which shows a loss that is divided by a fixed batch size. Learning rates change between
 calls, which shows an update that comes a call late.
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 from collections.abc import Sequence

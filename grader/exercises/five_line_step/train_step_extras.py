@@ -11,7 +11,7 @@ In `clip` and `both`, clipping is active at some batches only; in `zero-norm`, `
 factor follows from the seed. So a clip or scheduler that always or never acts, or acts at the wrong time, gives other
 numbers.
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 from collections.abc import Sequence

@@ -8,7 +8,7 @@ Promises of the exercise, and the scenarios that check them:
 
 A gradient counts as cleared if it is None or all zeros.
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 import math

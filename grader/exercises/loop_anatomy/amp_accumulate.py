@@ -11,7 +11,7 @@ Promises of the exercise, and the scenarios that check them:
 The model computes in float64 and only notes the precision to which autocast is set (`AutocastNet`). Its inputs are
 numbers that every precision holds exactly, because casting them early is no mistake.
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 from itertools import islice

@@ -12,7 +12,7 @@ The model computes in float64 and only notes the precision to which autocast is 
 numbers that every precision holds exactly, because casting them early is no mistake. In `overflow` and `rounding`, the
 model is an ordinary one in float32, which computes in the precision to which autocast is set.
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 import math

@@ -12,7 +12,7 @@ Promises of the exercise, and the scenarios that check them:
 What is saved is a `DriverTraining`, which the driver trains itself. "Weights" are its whole `state_vector`.
 
 A scenario decides the check that `check=` names, or that of its name. To add a scenario or a promise, see
-grader/README.md; known mistakes are in solutions/02_loop_anatomy/BestCheckpoint.toml.
+grader/ADDING.md; known mistakes are in solutions/02_loop_anatomy/BestCheckpoint.toml.
 """
 
 import math

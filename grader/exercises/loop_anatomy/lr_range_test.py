@@ -14,7 +14,7 @@ Returned losses show all updates but the last, because each is computed with the
 The updates themselves are not recorded, because a program may train a copy of model and optimizer. What the call leaves
 behind does not depend on them; most of it is judged in scenarios that do not record the losses.
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 from collections.abc import Callable, Sequence

@@ -9,7 +9,7 @@ Promises of the exercise, and the scenarios that check them:
 
 All scenarios but `modes` train on after the call, and compare with a run that was never interrupted.
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 import warnings

@@ -5,7 +5,7 @@ Promises of the exercise, and the scenarios that check them:
     a generator that follows the seed is returned, for a DataLoader: `loader`
     it is a generator of its own (promised in the lesson's text, not in the docstring): `own-generator`
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 import random

@@ -15,7 +15,7 @@ Two things catch programs that do not read all from the file. Before loading, th
 program that keeps state in memory, under the path, does not find it. And the `saver` is made before anything is trained
 or drawn: a program that notes a state when its object is made, and not when it saves, restores an older one.
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 import random

@@ -12,7 +12,7 @@ Promises of the exercise, and the scenarios that check them (those of `_training
     graphs of earlier batches are not kept: `memory`
     everything together: `run`
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 import math

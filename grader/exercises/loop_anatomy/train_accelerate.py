@@ -11,7 +11,7 @@ Promises of the exercise, and the scenarios that check them:
 Scenarios that are not in this file come from `_training_run.py` and are shared with `train`. In all scenarios, the
 Accelerator wraps the model as if it had been started by several processes (`_simulated_accelerator.py`).
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 from collections.abc import Callable

@@ -10,7 +10,7 @@ Promises of the exercise, and the scenarios that check them:
 A new field is added to `_FIELDS` and `_values` here, to `fixtures/training.py Settings`, and to
 `experiments/loop_anatomy/digits.py RunConfig`.
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 from pathlib import Path

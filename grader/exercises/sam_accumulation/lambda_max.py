@@ -16,7 +16,7 @@ Each program starts from a random vector of its own. So values are compared only
 whatever the start. For that, one direction must be by far the steepest, which needs samples that are much
 alike, targets that are nearly met (`_batch_near_targets`), and outputs of unequal weight (`_loss`).
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 import math

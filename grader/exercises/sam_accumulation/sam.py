@@ -15,7 +15,7 @@ what `first_step` does to the weights, and the step with gradients that do not d
 where everything acts together, decide a check of their own: `together`, `adaptive`, `float32`. The scenarios whose
 gradients are None or zero are in `_missing_gradients.py`.
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 import copy

@@ -14,7 +14,7 @@ Promises of the exercise, and the scenarios that check them:
 The SAM is the fixtures' own, so that a learner's mistake in `SAM` is not counted again here (`fixtures/sam.py`, which
 also says what w, the climb to w + e and the base optimizer are).
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 from functools import partial

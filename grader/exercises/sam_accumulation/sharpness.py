@@ -11,7 +11,7 @@ Promises of the exercise, and the scenarios that check them:
 No scenario judges both the value and what is left behind. Each value is measured on a fresh model, so that a program
 that leaves a model changed still returns the right value.
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 import contextlib

@@ -19,7 +19,7 @@ buffer in each pass that trains, so that a saved file tells which epoch it is fr
 epoch is *scored*, which is at its first pass over dev data. The SAM is the fixtures' own, so that a learner's mistake
 in `SAM` is not counted again here (`fixtures/sam.py`).
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 from collections.abc import Callable, Mapping

@@ -9,7 +9,7 @@ Promises of the exercise, and the scenarios that check them:
 
 The contract of all exercises adds: nothing is printed (`quiet`).
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 from collections.abc import Callable, Iterable

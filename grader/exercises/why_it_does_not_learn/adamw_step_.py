@@ -17,7 +17,7 @@ Only the check `update` compares the parameters with the solution's; scenarios o
 compare the function with itself (`record_difference`). So a wrong update of parameters costs only the points of
 `update`.
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 import copy

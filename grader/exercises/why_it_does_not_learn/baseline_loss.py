@@ -7,7 +7,7 @@ Promises of the exercise, and the scenarios that check them:
     a float is returned, and nothing printed: `types`, `quiet`
     the targets stay as they are: every scenario, as the recorder notices changes of a function's arguments itself
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 import math

@@ -16,7 +16,7 @@ The contract of all exercises adds: nothing is printed (`quiet`).
 Scenarios about passes and hooks compare the learner's readings with one another, so that a wrong formula costs its own
 check only.
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 from collections.abc import Callable, Sequence

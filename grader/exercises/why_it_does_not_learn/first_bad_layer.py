@@ -17,7 +17,7 @@ The contract of all exercises adds: nothing is printed (`quiet`).
 Scenarios about what must stay as it is do not compare the name, so that a wrong name costs nothing there; the witness
 that the model was called keeps a function that does nothing from passing.
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 import math

@@ -16,7 +16,7 @@ Promises of the exercise, and the scenarios that check them:
 Gradients are written into `.grad` by the driver, with a norm of its choice. Scenarios on the decision give a history of
 their own to each call and compare what is returned only, so that a wrong update or history costs nothing there.
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 import math

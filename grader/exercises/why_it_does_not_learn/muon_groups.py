@@ -13,7 +13,7 @@ Each scenario uses small models that show one of these rules, and records only w
 a parameter (the first four lines above), how often, in which order, or which exception was raised. The models' classes
 are named like models and not after the rule: learners may read the name in the message of an exception.
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 from collections.abc import Sequence

@@ -9,7 +9,7 @@ Promises of the exercise, and the scenarios that check them:
     the result has the dtype of the matrix: `types`, and is computed in no lower precision: `precision`
     the matrix itself stays as it is: `input`
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 from functools import partial

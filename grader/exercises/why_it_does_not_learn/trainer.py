@@ -19,7 +19,7 @@ The contract of all exercises adds: nothing is printed (`quiet`).
 Scenarios about states compare runs of the same program with one another, and those about losses, except
 `training-loss`, have a model that does not move. So they do not judge where an update leads.
 
-A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/README.md.
+A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
 
 from collections.abc import Callable, Sequence

@@ -8,5 +8,5 @@ Before that, it looks for another cause: something that the program remembers fr
 How an edit comes about: `definition_text` reads the learner's text, `translated_solution` puts the solution into the
 learner's names, `line_insertions`, `line_edits` (both with `places`) and `expression_edits` (with `mutations`,
 `edit_material`, `differing_pairs` and `edit_kinds`) draft edits from both, and `small_edits` sorts the drafts. "A kind
-of edit" in `grader/README.md` says where a new kind goes.
+of edit" in `grader/ADDING.md` says where a new kind goes.
 """

@@ -2,7 +2,7 @@
 
 `line_edits` (with `line_insertions`) and `expression_edits` make drafts; `small_edits` sorts them and makes edited
 programs of them. A new kind of edit gets a name in `Kind`, and a line in `KINDS`; "A kind of edit" in
-`grader/README.md` says what else it needs.
+`grader/ADDING.md` says what else it needs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,6 +32,7 @@ Kind = Literal[
     "not-called",
     "sign",
     "tensor-or-number",
+    "copied",
     "method",
     "wrapped",
     "returned",
@@ -106,6 +107,7 @@ KINDS: Mapping[Kind, KindOfEdit] = {
     "argument-order": KindOfEdit("rewrites", "인자의 순서가 달라요"),
     "not-called": KindOfEdit("rewrites", "괄호가 없어서 함수를 부르지 않아요"),
     "sign": KindOfEdit("rewrites", "부호가 반대예요"),
+    "copied": KindOfEdit("rewrites", "복사한 값을 써야 해요"),
     "tensor-or-number": KindOfEdit("rewrites", "텐서와 숫자를 바꿔 써야 해요"),
     "method": KindOfEdit("rewrites", "다른 함수를 불러야 해요"),
     "wrapped": KindOfEdit("rewrites", "값을 감싼 함수 호출이 없어야 해요"),

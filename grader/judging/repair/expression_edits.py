@@ -84,8 +84,8 @@ _AS_NUMBER_COST = 0.2
 """Added if `.item()` is put after a value that is summed, returned or passed on, which should often be a number."""
 _ASSIGNED_AS_NUMBER_COST = 0.9
 """Added if `.item()` is put after a value that is only assigned."""
-_DETACHED_COST = 0.3
-"""Added further if it is `.detach()`."""
+_EXTRA_COST_AS = {"item": 0.0, "detach": 0.3, "clone": 0.6}
+"""Added further, by the method."""
 _PLAIN_ASSIGNMENT_COST = 0.4
 """Added if `x += …` becomes `x = …`."""
 _OTHER_OPERATOR_COST = 0.5
@@ -252,7 +252,7 @@ def _whole_value_edits(
     for value in _whole_values(node):
         if not isinstance(value, ast.Constant | ast.List | ast.Dict | ast.Lambda):
             yield from _quotients_and_products(definition, node, value, material, slip_cost)
-            yield from _as_number_or_detached(definition, node, value, slip_cost)
+            yield from _as_number_or_copy(definition, node, value, slip_cost)
     test = getattr(node, "test", None)
     if isinstance(test, ast.expr) and not isinstance(node, ast.While) and not _is_negated_by_mutation(test):
         yield _replacement_draft(
@@ -312,18 +312,19 @@ def _quotients_and_products(
         yield _replacement_draft(definition, value, product, slip_cost + extra + _PRODUCT_COST, "operator")
 
 
-def _as_number_or_detached(
+def _as_number_or_copy(
     definition: DefinitionText, node: ast.stmt, value: ast.expr, slip_cost: float
 ) -> Iterator[Draft]:
-    """Yield the statement with `.item()` or `.detach()` after its value, if that is no number already."""
+    """Yield the statement with `.item()`, `.detach()` or `.clone()` after its value, if that is no number already."""
     if isinstance(value, ast.Call) and _RETURNS_PLAIN_NUMBERS.fullmatch(ast.unparse(value.func)):
         return
     is_only_assigned = isinstance(node, ast.Assign | ast.AnnAssign) and value is node.value
-    for name in ("item", "detach"):
+    for name in ("item", "detach", "clone"):
         called = ast.Call(ast.Attribute(value, name, ast.Load()), [], [])
         extra = _ASSIGNED_AS_NUMBER_COST if is_only_assigned else _AS_NUMBER_COST
-        extra += _DETACHED_COST * (name == "detach")
-        yield _replacement_draft(definition, value, called, slip_cost + extra, "tensor-or-number")
+        extra += _EXTRA_COST_AS[name]
+        kind: Kind = "copied" if name == "clone" else "tensor-or-number"
+        yield _replacement_draft(definition, value, called, slip_cost + extra, kind)
 
 
 def _other_assignment(definition: DefinitionText, statement: Statement, slip_cost: float) -> Iterator[Draft]:

@@ -1,4 +1,4 @@
-"""Draft edits of whole lines: insert, repeat, delete, move, guard or unguard lines, swap `break` and `continue`.
+"""Draft edits of whole lines: insert, repeat, delete, move, guard or unguard lines, or jump elsewhere.
 
 `line_insertions` inserts statements; guards and decorators are added here. A guard is a line that ends with a colon
 (`if`, `with`, `for`) and has statements under it. Those that are put around statements come from the solution, in the
@@ -10,7 +10,7 @@ Example: the learner has `opt.step()` under `if i % 2:`, the solution `opt.step(
 Each section begins with its costs (see `Draft.cost`): that of its kind of edit, and what is added if one such edit is
 less likely than another. Costs of likeness are multiplied by the likeness, 0 to 1, of the solution's statement and the
 learner's for the same step. Another kind of edit of whole lines is another section, which `line_drafts` yields from
-("A kind of edit" in `grader/README.md`).
+("A kind of edit" in `grader/ADDING.md`).
 """
 
 import ast
@@ -116,9 +116,11 @@ _JUMP_COST = 1.0
 
 
 def _other_jump(statement: Statement) -> Iterator[Draft]:
-    """Yield `continue` in the place of a `break`, and `break` in that of a `continue`."""
-    if isinstance(statement.node, ast.Break | ast.Continue):
-        other = "continue" if isinstance(statement.node, ast.Break) else "break"
+    """Yield `continue` in the place of `break` or, in a loop, of a bare `return`; `break` in that of `continue`."""
+    node = statement.node
+    leaves_all = isinstance(node, ast.Return) and node.value is None and statement.block.loop_depth
+    if leaves_all or isinstance(node, ast.Break | ast.Continue):
+        other = "break" if isinstance(node, ast.Continue) else "continue"
         start, end = statement.first_line - 1, statement.last_line
         yield Draft(_JUMP_COST, "jump", start, end, [statement.block.indent + other], statement.first_line)
 

@@ -30,7 +30,7 @@ from grader.judging.repair.definition_text import (
 from grader.judging.repair.edit_drafts import Draft, Kind, Side
 from grader.judging.repair.places import gap_cost, gaps_for
 from grader.judging.repair.translated_solution import TranslatedSolution, TranslatedStatement
-from grader.submission.syntax import DEFINITIONS, is_compound, methods
+from grader.submission.syntax import DEFINITIONS, is_compound, methods, names_in
 
 LIKENESS_COST = 2.5
 """Added cost of inserting or deleting a statement, multiplied by the likeness (0 to 1) of the solution's statement and
@@ -168,15 +168,23 @@ _COST_PER_LOOP_LEVEL = 0.5
 _BRANCH_REPETITION_COST = 1.6
 """Cost of repeating a call in another branch of the statement around it, after the same line as in its own branch. An
 `if` has its `elif` and `else` as other branches, a `for` its `else`, a `try` its `except`, `else` and `finally`."""
+_GUARDED_CALL_COST = 1.8
+"""Cost of repeating a guarded call, such as `if clips: clip()`, beside a line beside which it stands elsewhere."""
+_MOST_GUARDED_CALLS = 2
+"""Maximum number of calls under such a guard."""
+_LISTED_COST = 2.4
+"""Cost of keeping the elements of an argument that is looped over more than once: a generator is empty by then."""
 _OPPOSITE_COST = 3.2
 """Cost of repeating an `if` that stands in a loop, with the opposite condition, after a statement around it."""
 
 
 def repetitions(definition: DefinitionText) -> Iterator[Draft]:
-    """Yield repetitions of the learner's own statements at other places; of an `if`, with the opposite condition.
+    """Yield repetitions of the learner's own statements at other places; of an `if`, with the opposite condition, too.
 
-    What stands directly in a class is not repeated.
+    What stands directly in a class is not repeated. Also yield `xs = list(xs)` for arguments that are looped over more
+    than once.
     """
+    yield from _arguments_listed(definition)
     for statement in definition.statements:
         if not statement.has_own_lines or isinstance(statement.block.owner, ast.ClassDef):
             continue
@@ -185,8 +193,10 @@ def repetitions(definition: DefinitionText) -> Iterator[Draft]:
             yield from _resets_in_loops(definition, statement)
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             yield from _repeated_calls(definition, statement)
-        elif isinstance(node, ast.If) and statement.block.loop_depth and not node.orelse:
-            yield from _opposites_further_out(definition, statement, node)
+        elif isinstance(node, ast.If) and not node.orelse:
+            yield from _repeated_guarded_calls(definition, statement, node)
+            if statement.block.loop_depth:
+                yield from _opposites_further_out(definition, statement, node)
 
 
 def _resets_in_loops(definition: DefinitionText, statement: Statement) -> Iterator[Draft]:
@@ -211,15 +221,51 @@ def _repeated_calls(definition: DefinitionText, statement: Statement) -> Iterato
             yield _insertion_draft(gap, lines, indent, cost)
 
 
+def _repeated_guarded_calls(
+    definition: DefinitionText, statement: Statement, node: ast.If
+) -> Iterator[Draft]:
+    """Yield insertions of a guarded call wherever the line before or after it stands once more, in another block.
+
+    Example: `if max_norm is not None: clip()` stands before `opt.step()` in a loop, and another `opt.step()` after the
+    loop has no clipping before it.
+    """
+    calls = [
+        inner for inner in node.body if isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Call)
+    ]
+    if len(calls) < len(node.body) or len(calls) > _MOST_GUARDED_CALLS:
+        return
+    lines, indent = definition.lines_of(statement), statement.block.indent
+    for gap in definition.gaps:
+        beside = ((gap.next, statement.next), (gap.previous, statement.previous))
+        if gap.block is not statement.block and any(_is_same_line(one, other) for one, other in beside):
+            yield _insertion_draft(gap, lines, indent, _GUARDED_CALL_COST)
+
+
+def _is_same_line(one: Statement | None, other: Statement | None) -> bool:
+    """Return True if both are statements with the same code."""
+    return one is not None and other is not None and ast.dump(one.node) == ast.dump(other.node)
+
+
+def _arguments_listed(definition: DefinitionText) -> Iterator[Draft]:
+    """Yield `xs = list(xs)` at the start of a function for each argument that it loops over more than once."""
+    if not isinstance(definition.node, ast.FunctionDef):
+        return
+    loops = [node.iter for node in ast.walk(definition.node) if isinstance(node, ast.For | ast.comprehension)]
+    read = [name for looped in loops for name in names_in(looped)]
+    start = definition.statements[0]
+    for argument in definition.node.args.args:
+        if read.count(argument.arg) > 1:
+            gap = Gap(start.first_line - 1, start.block, start, None)
+            yield _insertion_draft(gap, [f"{argument.arg} = list({argument.arg})"], "", _LISTED_COST)
+
+
 def _follows_the_same_line_in_another_branch(
     definition: DefinitionText, statement: Statement, gap: Gap
 ) -> bool:
     """Return True if gap and statement are in two branches of one statement, both after the same line."""
     return (
         gap.block is not statement.block
-        and gap.previous is not None
-        and statement.previous is not None
-        and ast.dump(gap.previous.node) == ast.dump(statement.previous.node)
+        and _is_same_line(gap.previous, statement.previous)
         and _branching_statement(definition, gap.block) is _branching_statement(definition, statement.block)
     )
 

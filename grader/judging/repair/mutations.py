@@ -121,7 +121,7 @@ def _or_at_the_end(node: ast.Compare, material: EditMaterial) -> Iterator[Mutati
 
 
 def _other_calculations(node: ast.BinOp, material: EditMaterial) -> Iterator[Mutation]:
-    """Yield each operand alone, other operators, `b - a` for `a - b`, `b / a` for `a / b`, and other divisors.
+    """Yield each operand alone, other operators, `b - a` for `a - b`, `b / a` for `a / b`, other groups and divisors.
 
     The divisor of a quotient is not yielded alone: the division may be superfluous, but hardly the dividend.
     """
@@ -134,9 +134,22 @@ def _other_calculations(node: ast.BinOp, material: EditMaterial) -> Iterator[Mut
         yield Mutation(0.5 + 0.3 * rank, "operator", ast.BinOp(node.left, other, node.right))
     if isinstance(node.op, ast.Sub | ast.Div):
         yield Mutation(0.9, kind, ast.BinOp(node.right, node.op, node.left))
+    yield from _regrouped(node)
     if divides:
         for rank, divisor in enumerate(material.divisors):
             yield Mutation(0.1 + 0.15 * rank, "divisor", ast.BinOp(node.left, node.op, divisor))
+
+
+def _regrouped(node: ast.BinOp) -> Iterator[Mutation]:
+    """Yield `a / c + b` and `a + b / c` for `(a + b) / c`, and the same with `-` for `+` and `*` for `/`."""
+    inner = node.left
+    outer_is_product = isinstance(node.op, ast.Mult | ast.Div)
+    if not (outer_is_product and isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Add | ast.Sub)):
+        return
+    first = ast.BinOp(inner.left, node.op, node.right)
+    last = ast.BinOp(inner.right, node.op, node.right)
+    yield Mutation(0.4, "operator", ast.BinOp(first, inner.op, inner.right))
+    yield Mutation(0.6, "operator", ast.BinOp(inner.left, inner.op, last))
 
 
 def _other_conditions(node: ast.BoolOp) -> Iterator[Mutation]:

@@ -6,8 +6,8 @@
    a call of which there are too few costs less.
 3. The drafts are sorted by cost. One that resembles cheaper drafts moves back, so that one line inserted at every place
    does not crowd out the rest.
-4. A draft becomes an edit only if its result parses, is new, and reads no variable before it is set, except those
-   that the program already reads too early.
+4. A draft becomes an edit only if its result parses, is new, reads no variable before it is set, except those that the
+   program already reads too early, and keeps no more statements from running by a jump above them.
 
 Example: the learner's loop has the one line `count = len(xb)`, the solution's `count += len(xb)`. The first edit
 proposed replaces the operator; deleting the line and inserting `count += len(xb)` before it come next.
@@ -61,6 +61,9 @@ many of both has extra ones."""
 
 _VAGUE_KINDS: frozenset[Kind] = frozenset({"expression", "assigned", "returned", "argument", "condition"})
 """Kinds that only say which part of a line is different, not in what."""
+
+_JUMPS = ast.Return | ast.Raise | ast.Break | ast.Continue
+"""Statements behind which nothing in their block runs."""
 
 # What changes the cost of a draft (`Draft.cost`): a bonus is subtracted, a cost is added. All were set by hand.
 _COST_PER_LINE_AWAY = 0.12
@@ -172,6 +175,8 @@ def small_edits(
             continue
         dump = ast.dump(node)
         if dump in dumps_seen or early_reads(node) - early_reads_before[definition]:
+            continue
+        if _count_behind_jumps(node) > _count_behind_jumps(definition.node):
             continue
         dumps_seen.add(dump)
         borrowed = (names_in(node) - definition.names_read - names_of_program) & imports.keys()
@@ -305,6 +310,18 @@ def _parse_definition(lines: Sequence[str]) -> Definition | None:
     except ParseError:
         return None
     return body[0] if len(body) == 1 and isinstance(body[0], ast.FunctionDef | ast.ClassDef) else None
+
+
+def _count_behind_jumps(node: Definition) -> int:
+    """Return the number of statements that never run because a `return` or another jump stands above them."""
+    count = 0
+    for inner in ast.walk(node):
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(inner, name, None)
+            if isinstance(block, list):
+                jumps = [n for n, one in enumerate(block) if isinstance(one, _JUMPS)]
+                count += len(block) - 1 - jumps[0] if jumps else 0
+    return count
 
 
 def _names_bound_in(node: Definition) -> set[str]:

@@ -54,6 +54,13 @@ _NONE_PATTERN = f"(?:{'|'.join(_NONE_PATTERNS)})"
 
 _NONE_ENTRIES = (
     Advice(
+        "adds-to-no-gradient",
+        f"(?:{'|'.join(_NONE_PATTERNS[1:])})",
+        "`.grad`가 아직 `None`이라 더할 것이 없어요. `.grad`는 `backward()`가 채워요(`torch.autograd.grad`는 채우지 "
+        "않아요). `.grad`가 `None`이면 더하지 말고 새로 구한 값을 그대로 `.grad`에 담으세요.",
+        line=r"\.grad\s*(?:[-+]=|=.*\.grad\s*[-+])",
+    ),
+    Advice(
         "no-gradient",
         r"AttributeError: 'NoneType' object has no attribute '(?P<name>\w+)'",
         "`.grad`가 `None`이에요. 아직 `backward()`를 하지 않았거나, `zero_grad()`로 지웠거나, 손실에 쓰이지 않은 "

@@ -4,6 +4,12 @@ from grader.report.exceptions.entry import Advice
 
 _GRAPH = (
     Advice(
+        "clips-nothing-yet",
+        r"RuntimeError: Expected !nested_tensorlist\[0\]\.empty\(\)",
+        "클리핑할 그레이디언트가 아직 하나도 없어요. 클리핑은 `.grad`를 읽으니, `backward()`와 `step()` 사이에 두세요.",
+        line=r"clip_grad_value_",
+    ),
+    Advice(
         "no-graph",
         r"RuntimeError: element \d+ of tensors does not require grad",
         "역전파할 그래프가 없어요. 손실이 매개변수와 이어져 있지 않아요. 순전파를 `torch.no_grad()` 안에서 하지 "

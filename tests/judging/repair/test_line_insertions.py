@@ -192,3 +192,29 @@ def test_a_method_on_one_line_lends_its_statements_to_no_other() -> None:
         "class f:\n    def save(self): return self.kept\n\n    def load(self):\n        return self.value\n"
     )
     assert not any("clone" in edit.new[0] for edit in inserted(source, solution))
+
+
+CLIPPED = """def f(model, opt, batches, max_norm=None):
+    for batch in batches:
+        model(batch)
+        if max_norm is not None:
+            clip(model, max_norm)
+        opt.step()
+    if batches:
+        model(batches)
+        opt.step()
+"""
+
+
+def test_a_guarded_call_is_repeated_where_the_next_line_stands_again() -> None:
+    programs = [edit.program for edit in inserted(CLIPPED, CLIPPED)]
+    guard = "        if max_norm is not None:\n            clip(model, max_norm)\n"
+    head, tail = CLIPPED.rsplit("        opt.step()\n", 1)
+    assert f"{head}{guard}        opt.step()\n{tail}" in programs
+
+
+def test_an_argument_that_is_looped_over_twice_is_kept_in_a_list() -> None:
+    source = "def f(params, norm):\n    total = sum(p for p in params)\n    for p in params:\n        p.mul_(total)\n"
+    firsts = [edit.new[0].strip() for edit in inserted(source, source)]
+    assert "params = list(params)" in firsts
+    assert "norm = list(norm)" not in firsts

@@ -638,3 +638,13 @@ def test_a_condition_is_negated(condition: str) -> None:
     assert any(
         line in edit.program for edit in edits for line in (f"if not {condition}:", f"if not ({condition}):")
     )
+
+
+def test_no_edit_keeps_more_lines_from_running() -> None:
+    """A `return` above the learner's own lines may make a program right, and says nothing about what is wrong."""
+    source = "def f(params):\n    made = make()\n    for p in params:\n        p.add_(1)\n    return made\n"
+    solution = "def f(params):\n    return make().manual_seed(0)\n"
+    for edit in small_edits(source, "f", solution):
+        lines = edit.program.split("\n")
+        returns = [number for number, line in enumerate(lines) if line.startswith("    return")]
+        assert not returns or not any(lines[returns[0] + 1 :]), edit.program
