@@ -199,4 +199,6 @@ def residual_line(recipe: Recipe, *, is_explained: bool = False) -> str:
 def element_name(tensor: str) -> str:
     """Return the name of an element: `0.weight[3]` as code; in words where a list of parameters has numbers only."""
     alone = re.fullmatch(r"(\d+)\[(\d+)\]", tensor)
-    return f"{alone[1]}번 매개변수의 {alone[2]}번 원소(0부터)" if alone else f"`{tensor}`"
+    if alone is None:
+        return f"`{tensor}`"
+    return f"{ordinal(int(alone[1]) + 1)} 매개변수의 {ordinal(int(alone[2]) + 1)} 원소"
