@@ -120,7 +120,9 @@ def with_own_edit(
         lines = learner_code.text.split("\n")
         changes: dict[int, LineChange] = {}
         open_searches: dict[int, _Search] = {}
-        for number, (one, mistake) in enumerate(zip(named[:_MOST_SEARCHED], explained.mistakes, strict=False)):
+        for number, (one, mistake) in enumerate(
+            zip(named[:_MOST_SEARCHED], explained.mistakes, strict=False)
+        ):
             search = searches.leaving_others_than([mistake])
             if search is None:
                 continue

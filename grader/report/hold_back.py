@@ -61,7 +61,7 @@ def _measured_somewhere(named: NamedMistake, feedback: Feedback) -> NamedMistake
 
 def _only_symptom(named: NamedMistake) -> NamedMistake:
     first, rest = words.first_sentence(symptom(named))
-    return replace(named, titles=(first,), explain=rest, hint="", right_lines=())
+    return replace(named, titles=(first,), explain=rest, hint="", mend="", right_lines=())
 
 
 def mistake_hints(feedback: Feedback, named: NamedMistake) -> tuple[str, str, str]:
@@ -89,10 +89,10 @@ def _own_line(named: NamedMistake) -> tuple[str, str]:
 
 
 def _repair(named: NamedMistake) -> str:
-    """Return the mistake's name and cause, and the lines that the solution has there."""
+    """Return the mistake's name and cause, how to mend it, and the lines that the solution has there."""
     alike = "" if len(named.titles) == 1 else f" {words.INSEPARABLE}"
     told = f"{one_of(named.titles)}.{alike} {named.explain}"
-    return "\n".join(filter(None, (told, _right_lines(named))))
+    return "\n".join(filter(None, (told, named.mend, _right_lines(named))))
 
 
 def _right_lines(named: NamedMistake) -> str:

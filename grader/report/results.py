@@ -21,9 +21,9 @@ SCHEMA = "hanstep.results/2"
 Since 2 each value inside checks and diagnosis has a name; in 1 they were lists. All other fields are as in 1. Fields
 added later are empty if absent: `extras`, `person`, `late`, `handed_in`, `mark`, `unread`, `comments`, `regraded` and
 `unmatched` of a submission, `lines_above`, `kind`, `because`, `other_name`, `printed` and `printed_in` of a feedback,
-`goes_on` of a moment, `source_line`, `symptom`, `difference` and `right_lines` of a mistake, `absent`, `repair`,
-`ungraded`, `regrade` and `skipped` of a class, `in_doubt`, `doubt`, `open_until` and `comments` of somebody absent,
-`group` of a person.
+`goes_on` of a moment, `source_line`, `symptom`, `difference`, `right_lines` and `mend` of a mistake, `absent`,
+`repair`, `ungraded`, `regrade` and `skipped` of a class, `in_doubt`, `doubt`, `open_until` and `comments` of somebody
+absent, `group` of a person.
 `score` is always the measured score; `mark` is the final one after the policy and marks given by hand, and its `score`
 is null for a student who is excused; `mark` itself is null without rules, and for a student with an exercise that is
 `unreadable`, whose points are then no mark at all. `ungraded` lists what could not be read: file, reason, and the
@@ -155,7 +155,7 @@ def _diagnosis_to_document(diagnosis: Diagnosis) -> dict[str, Any]:
     """Return the diagnosis without what hints alone tell, which no report of a class has."""
     document = asdict(diagnosis)
     for mistake in (*document["mistakes"], *filter(None, [document["near"]])):
-        del mistake["own_edit"], mistake["mend"]
+        del mistake["own_edit"]
     return document
 
 

@@ -86,6 +86,7 @@ def test_each_value_of_a_diagnosis_has_a_name() -> None:
         "symptom",
         "difference",
         "right_lines",
+        "mend",
     ]
     assert found["first_difference"] == {
         "scenario": "SGD",
