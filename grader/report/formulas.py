@@ -192,7 +192,7 @@ def residual_line(recipe: Recipe, *, is_explained: bool = False) -> str:
     share = min(100, round(100 * recipe.residual))
     return (
         f"업데이트의 약 {share}%는 배치의 그레이디언트를 더하고 빼서는 만들 수 없어요. "
-        "그레이디언트를 어디에서 구했는지, 그것을 `step()`까지 누가 바꾸는지, 가중치를 직접 옮기는 줄이 있는지 보세요."
+        "그레이디언트를 어디에서 구했는지, `step()` 전에 그것을 바꾸는 줄이나 가중치를 직접 옮기는 줄이 있는지 보세요."
     )
 
 

@@ -1,27 +1,30 @@
-# mistakes: exhausts-generator
-# lines: 12
+# mistakes: nan-spreads, exhausts-generator
+# lines: 28, 14
 # hidden:
 import math
 
 import torch
 
 
-@torch.no_grad()
-def clip_global_norm(params, max_norm) -> float:
-    # 1) 전체 노름
-    squares = [p.grad.norm(2).item() ** 2 for p in params if p.grad is not None]
-    total = math.sqrt(sum(squares))
+def _square_sum(tensor):
+    return tensor.detach().double().pow(2).sum().item()
 
-    if math.isinf(total) or math.isnan(total):
-        raise RuntimeError(f"gradient norm is {total}")
 
-    if total <= max_norm:
-        return total
-
-    # 2) 줄이기
-    ratio = max_norm / total
+def _scale_all(params, factor):
     for p in params:
         if p.grad is None:
             continue
-        p.grad.mul_(ratio)
-    return total
+        p.grad.detach().mul_(factor)
+
+
+def clip_global_norm(params, max_norm) -> float:
+    squares = [_square_sum(p.grad) for p in params if p.grad is not None]
+    norm = math.sqrt(sum(squares))
+
+    if norm > max_norm:
+        _scale_all(params, max_norm / norm)
+
+    # 무한대나 NaN이면 오류
+    if not math.isfinite(norm):
+        raise RuntimeError(f"그레이디언트의 노름이 유한하지 않습니다: {norm}")
+    return norm

@@ -1,30 +1,26 @@
-# mistakes: checks-decay-late, decays-to-zero
-# lines: 30, 19
+# mistakes: quarter-cosine, end-before-ramp, checks-decay-late
+# lines: 23, 13, 11
 # hidden:
 import math
 
 
 def lr_at(step, *, warmup_steps, total_steps, initial_lr, peak_lr, min_lr, decay="cosine") -> float:
-    def warm():
-        return initial_lr + (peak_lr - initial_lr) * step / warmup_steps
+    def between(start, end, t):
+        return start + (end - start) * t
 
-    def progress():
-        return (step - warmup_steps) / (total_steps - 1 - warmup_steps)
-
-    def cosine(t):
-        return min_lr + 0.5 * (peak_lr - min_lr) * (1 + math.cos(math.pi * t))
-
-    def linear(t):
-        # 아래로는 min_lr까지만
-        return max(min_lr, peak_lr * (1 - t))
-
-    if step < warmup_steps:
-        return warm()
-    if step >= total_steps - 1:
+    last = total_steps - 1
+    if step >= last:
         return min_lr
 
-    if decay == "cosine":
-        return cosine(progress())
-    elif decay == "linear":
-        return linear(progress())
-    raise ValueError(f"unknown decay: {decay}")
+    if step < warmup_steps:
+        return between(initial_lr, peak_lr, step / warmup_steps)
+
+    t = (step - warmup_steps) / (last - warmup_steps)
+    match decay:
+        case "linear":
+            height = 1 - t
+        case "cosine":
+            height = math.cos(math.pi / 2 * t)
+        case _:
+            raise ValueError(f"모르는 decay입니다: {decay!r}")
+    return between(min_lr, peak_lr, height)

@@ -1,35 +1,31 @@
-# mistakes: clips-first-pass-only
-# lines: 28
+# mistakes: leftover-divided-by-full, returns-perturbed-loss, zero-norm-ignored
+# lines: 15, 30, 26
 # hidden:
-import itertools
+from itertools import islice
 
 import torch
 
 
-def _pass_over(model, loss_fn, window):
-    """구간을 한 번 돌며 평균 손실의 그레이디언트를 쌓는다."""
-    k = len(window)
-    mean = 0.0
-    for xb, yb in window:
-        loss = loss_fn(model(xb), yb) / k
-        loss.backward()
-        mean += loss.item()
-    return mean
-
-
 def sam_accumulate(model, sam, loss_fn, micro_batches, accum_steps, *, max_norm=None) -> list[float]:
+    stream = iter(micro_batches)
+    take = lambda: list(islice(stream, accum_steps))  # noqa: E731
+
+    def one(xb, yb):
+        loss = loss_fn(model(xb), yb)
+        (loss / accum_steps).backward()
+        return loss.item()
+
     losses = []
-    source = iter(micro_batches)
-    window = list(itertools.islice(source, accum_steps))
-    while window:
+    while window := take():
         sam.zero_grad()
-        losses.append(_pass_over(model, loss_fn, window))
-        if max_norm is not None:
-            torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-        sam.first_step(zero_grad=True)
-
-        _pass_over(model, loss_fn, window)
-        sam.second_step(zero_grad=True)
-
-        window = list(itertools.islice(source, accum_steps))
+        for stage in ("오르기", "내려오기"):
+            mean = sum(one(xb, yb) for xb, yb in window) / len(window)
+            if stage == "오르기":
+                sam.first_step(zero_grad=True)
+            else:
+                if max_norm:
+                    params = [p for g in sam.param_groups for p in g["params"]]
+                    torch.nn.utils.clip_grad_norm_(params, max_norm)
+                sam.second_step(zero_grad=True)
+        losses.append(mean)
     return losses

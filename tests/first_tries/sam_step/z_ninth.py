@@ -1,23 +1,24 @@
-# mistakes: keeps-first-gradient, returns-perturbed-loss
-# lines: 17, 20
+# mistakes: missing-zero-grad, forces-eval-mode
+# lines: 23, 19
 # hidden:
 import torch
 
 
 def sam_step(model, sam, loss_fn, xb, yb) -> float:
-    def measure():
+    def forward_backward():
         loss = loss_fn(model(xb), yb)
         loss.backward()
-        return loss.detach()
+        return loss.item()
 
-    sam.zero_grad()
+    # 첫 번째 패스: w에서
+    first_loss = forward_backward()
+    sam.first_step(zero_grad=True)
 
-    # 올라가기
-    loss = measure()
-    sam.first_step()
+    # 두 번째 패스: w + e에서. 배치 정규화 통계가 두 번 바뀌지 않게 평가 모드로 잰다
+    mode = model.training
+    model.eval()
+    forward_backward()
+    model.train(mode)
 
-    # 내려가기
-    loss = measure()
-    sam.second_step(zero_grad=True)
-
-    return loss.item()
+    sam.second_step()
+    return first_loss

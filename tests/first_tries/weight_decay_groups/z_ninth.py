@@ -1,19 +1,26 @@
-# mistakes: one-group-for-zero
-# lines: 14
+# mistakes: spares-embeddings, tied-twice, one-group-for-zero
+# lines: 21, 20, 15
 # hidden:
-import torch
+from torch import nn
 
 
 def weight_decay_groups(model, weight_decay) -> list[dict]:
-    params = [p for p in model.parameters() if p.requires_grad]
+    def trainable(params):
+        return [p for p in params if p.requires_grad]
 
-    def group(selected, wd):
-        return [{"params": selected, "weight_decay": wd}] if selected else []
+    def group(params, value):
+        return [{"params": params, "weight_decay": value}] if params else []
 
-    # 감쇠가 없으면 나눌 필요가 없다
-    if not weight_decay:
-        return group(params, 0.0)
+    # 감쇠가 0이면 나눌 필요가 없다
+    if weight_decay == 0:
+        return group(trainable(model.parameters()), 0.0)
 
-    matrices = [p for p in params if p.ndim >= 2]
-    vectors = [p for p in params if p.ndim < 2]
-    return group(matrices, weight_decay) + group(vectors, 0.0)
+    decayed, plain = [], []
+    for module in model.modules():
+        for p in trainable(module.parameters(recurse=False)):
+            if p.ndim >= 2 and not isinstance(module, nn.Embedding):
+                decayed.append(p)
+            else:
+                plain.append(p)
+
+    return group(decayed, weight_decay) + group(plain, 0.0)

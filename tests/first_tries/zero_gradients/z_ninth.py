@@ -1,15 +1,16 @@
-# mistakes: skips-frozen, multiplies-by-zero
-# lines: 8, 12
+# mistakes: stops-at-none, multiplies-by-zero
+# lines: 14, 10
 # hidden:
 import torch
 
 
 def zero_gradients(params) -> None:
-    learnable = filter(lambda p: p.requires_grad and p.grad is not None, params)
+    def wipe(grad):
+        # 자기 자신을 빼면 0이 된다
+        grad.sub_(grad)
 
-    def wipe(g):
-        with torch.no_grad():
-            g.mul_(0)
-
-    for p in learnable:
-        wipe(p.grad)
+    with torch.no_grad():
+        for parameter in params:
+            if parameter.grad is None:
+                return
+            wipe(parameter.grad)
