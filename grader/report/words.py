@@ -274,7 +274,7 @@ def _after_exception(feedback: Feedback) -> str:
 
 
 def looks(feedback: Feedback) -> list[str]:
-    """Return one line per failed check on where to look.
+    """Return one line per failed check on where to look; a title that has a colon of its own is quoted.
 
     Empty if something more specific is told: a known program, a repair, state left by an earlier call, or an exception.
     Where mistakes are named, only the checks that these do not explain keep their line.
@@ -288,12 +288,8 @@ def looks(feedback: Feedback) -> list[str]:
         untold = [check for check in feedback.checks if check.title in diagnosis.unexplained_checks]
     else:
         untold = [check for check in feedback.checks if not check.passed]
-    # A title with a colon of its own is quoted: two colons in a row read badly.
-    return [
-        f"{f'‘{check.title}’' if ':' in check.title else check.title}: {check.look}"
-        for check in untold
-        if check.look
-    ]
+    titled = ((f"‘{c.title}’" if ":" in c.title else c.title, c.look) for c in untold if c.look)
+    return [f"{title}: {look}" for title, look in titled]
 
 
 def common_cause(feedback: Feedback) -> str:
