@@ -109,7 +109,7 @@ export function writtenItem(entry, ruleName, acts) {
   const buttons = make("p", { class: "acts" });
   if (entry.again.length) {
     node.append(make("p", {}, `이 뒤에 다시 낸 ${entry.again.length}명의 것은 점수에서 빼 두었어요. 새 답을 보고 정해 주세요.`));
-    node.append(make("ul", { class: "each" }, ...entry.again.map((s) => make("li", {}, act(s.name, () => acts.show(s.id)), " ", act("남기기", () => acts.keep(s.id)), " ", act("지우기", () => acts.removeOf(s.id))))));
+    node.append(make("ul", { class: "each" }, ...entry.again.map((s) => make("li", {}, act(s.name, () => acts.show(s.id)), " ", act("남기기", () => acts.keep(s)), " ", act("이것만 지우기", () => acts.removeOf(s))))));
   }
   if (entry.misfits) {
     node.append(make("p", {}, `더는 맞지 않는 학생이 ${entry.misfits}명 있어요.`));
