@@ -41,10 +41,16 @@ function tell(text, stays = false) {
 
 // Acts run one after the other, so that each finds the page as the one before left it. Never call it from inside an act.
 let acting = Promise.resolve();
+let busy = 0;
 function attempt(work) {
+  busy += 1;
+  document.body.classList.add("busy"); // seen only if it takes long
   acting = acting.then(work).catch((error) => {
     tell(error.message);
     return null;
+  }).finally(() => {
+    busy -= 1;
+    document.body.classList.toggle("busy", busy > 0);
   });
   return acting;
 }
