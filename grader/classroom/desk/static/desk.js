@@ -190,7 +190,16 @@ function showLostDrafts() {
   const lost = drafts.entries().filter(([, d]) => d.exercise === name && !groups.some((g) => g.key === d.group));
   at("lost").hidden = !lost.length;
   at("lost").replaceChildren(...lost.map(([key, d]) => make("li", {}, `${d.group ? `다시 채점해서 묶음 「${d.title}」이 없어졌어요. 쓰던 글` : `적지 않은 글이 남아 있어요(${d.title})`}: ${[d.score, d.text].filter(Boolean).join(" · ")} `,
-    act("여기에 꺼내기", () => { if (awaited) return; leaveDraft(); take(key); at("score").value = d.score; at("text").value = d.text; keepTyped(); }), act("버리기", () => take(key)))));
+    act("여기에 꺼내기", () => takeHere(key, d)), act("버리기", () => take(key)))));
+}
+
+function takeHere(key, { score, text }) {
+  if (awaited) return tell("아직 불러오고 있어요. 다 나온 다음에 다시 눌러 주세요.");
+  leaveDraft();
+  take(key);
+  Object.assign(at("score"), { value: score });
+  Object.assign(at("text"), { value: text });
+  return keepTyped();
 }
 
 function take(key) {
@@ -702,7 +711,8 @@ at("next").addEventListener("click", () => go(next));
 at("previous").addEventListener("click", () => go(previous));
 at("see").addEventListener("click", () => {
   const { exercise, group } = state;
-  if (!awaited) go(() => see(exercise, group));
+  if (awaited) tell("아직 불러오고 있어요. 다 나온 다음에 다시 눌러 주세요.");
+  else go(() => see(exercise, group));
 });
 at("undo").addEventListener("click", undoOnce);
 onClick("more", showMore);
