@@ -195,11 +195,11 @@ def _in_place(stage: Stage) -> None:
 
 @driver.scenario("returns", "반환값", atol=CLIP_ATOL)
 def _returns(stage: Stage) -> None:
-    """Record the returned norm, with a limit below the norm and with one above it.
+    """Record the returned norm, with a limit below the norm, with one above it and with a limit of 0.
 
     A wrong program returns the norm after clipping, a tensor, or nothing.
     """
-    for number, factor in enumerate((0.4, 2.0)):
+    for number, factor in enumerate((0.4, 2.0, 0.0)):
         parameters = _parameters(stage.env, str(number))
         stage.recorder.returned(_call(stage, parameters, factor * _joint_norm(parameters)))
 

@@ -203,10 +203,14 @@ def _short(stage: Stage) -> None:
 
 @driver.scenario("middle", "짝수인 window", check="decide")
 def _middle(stage: Stage) -> None:
-    """Let the median lie between two norms. A wrong program takes the lower or the upper one of them."""
+    """Let the median lie between two norms. A wrong program takes the lower or the upper one of them.
+
+    The history is longer than the window, so that a program that begins to judge too late is right here. Its oldest
+    norm changes no decision: the median of all five gives the same limit.
+    """
     draw = stage.env.draw("middle")
-    for low, high in _shuffled(stage.env, [(4.4, 5.4), (7.0, 8.0)] * 3):
-        _record_decision(stage, [1.0, 1.2, 3.0, 3.2], [[[draw.real(low, high)]]], factor=3.0, window=4)
+    for low, high in _shuffled(stage.env, [(4.0, 4.8), (7.0, 8.0)] * 3):
+        _record_decision(stage, [2.1, 1.0, 1.2, 3.0, 3.2], [[[draw.real(low, high)]]], factor=3.0, window=4)
 
 
 @driver.scenario("limit", "꼭 factor배인 노름", check="decide")
