@@ -12,7 +12,8 @@ from grader.scripts.source import line_of
 _FEWEST = 3
 _PART = 0.1
 _CLIP_ALL = Said(
-    "모두 클리핑하려면 `model.parameters()`를 주세요.", "Pass `model.parameters()` to clip all of them."
+    "모두 클리핑하려면 옵티마이저가 가진 매개변수를 모두 주세요. 모델이 하나라면 `model.parameters()`예요.",
+    "Pass all parameters of the optimizer to clip all of them: `model.parameters()` if there is one model.",
 )
 
 
