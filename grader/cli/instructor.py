@@ -341,12 +341,17 @@ def read_result(report: Path) -> "ClassResult":
     Raises:
         ResultsError: there are none, or they cannot be read.
     """
+    from grader.classroom.folder_lock import holder_of
     from grader.report.results import ResultsError, from_json
 
     path = report / "results.json"
     try:
         return from_json(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError) as error:
+        if holder := holder_of(report):
+            raise ResultsError(
+                f"아직 채점하고 있어서 결과가 없어요: {report} ({holder}). 채점이 끝난 다음 다시 실행해 주세요."
+            ) from error
         raise ResultsError(
             f"채점 결과가 없어요: {path}. 먼저 채점해 주세요: grader grade 제출물폴더 --out {report}"
         ) from error
