@@ -238,7 +238,7 @@ def _chosen(
             f"레슨 {key} {', '.join(one.name for one in course.lesson(key).counted)}" for key in where
         )
         raise CommandError(
-            f"점수에 들지 않는 과제(워밍업, 보너스)라서 --exercise로 고를 수 없어요: "
+            f"점수에 들지 않는 과제(몸풀기, 보너스)라서 --exercise로 고를 수 없어요: "
             f"{', '.join(one.name for one in extra)}. 점수에 드는 연습: {counted}"
         )
     if outside := [one for one in named if one.lesson not in keys]:

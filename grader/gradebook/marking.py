@@ -169,9 +169,7 @@ class _Marker:
         waits = not is_excused and self._awaits_reading(submission, given)
         return None if waits else self._mark(submission, given, extension)
 
-    def while_waiting(
-        self, submission: SubmissionResult, by_hand: Sequence[Override]
-    ) -> tuple[Comment, ...]:
+    def while_waiting(self, submission: SubmissionResult, by_hand: Sequence[Override]) -> tuple[Comment, ...]:
         """Return what was given by hand for single exercises, of a student who has no mark yet that could show it."""
         given, found = _by_exercise(by_hand), []
         for feedback in submission.feedbacks:
