@@ -19,6 +19,7 @@ from grader.base.errors import CommandError
 from grader.base.files import require_class, require_file, write_whole
 from grader.base.names import listed
 from grader.cli.terminal import say
+from grader.observe.wording import with_particle
 
 if TYPE_CHECKING:
     from grader.course.course import Course, Exercise
@@ -193,7 +194,8 @@ def require_desk_kept(out: Path, given: Mapping[str, Path | None]) -> None:
         kept = out / name
         if name in DESK_FILES and path is not None and kept.exists() and not kept.samefile(path):
             raise CommandError(
-                f"grader desk로 적은 것이 {kept}에 있어서 {path}로 바꾸지 않았어요. {_how_to_join(name, kept, path)}"
+                f"grader desk로 적은 것이 {kept}에 있어서 {with_particle(str(path), '으로/로')} 바꾸지 않았어요. "
+                f"{_how_to_join(name, kept, path)}"
                 f"{path}만 쓰려면 먼저 옮겨 주세요: mv {shlex.quote(str(kept))} {shlex.quote(str(kept) + '.old')}"
             )
 

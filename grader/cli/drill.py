@@ -14,6 +14,7 @@ import typer
 from grader.base.errors import CommandError
 from grader.cli.terminal import out, say, say_nothing_when_slow
 from grader.notebook.terminal_keys import latin
+from grader.observe.wording import with_particle
 from grader.practice.best_times import Best, BestTimes
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def drill(
         _write_blank(file, drilling.blank_file(exercise))
     if file is not None and not drilling.is_blank_file(exercise, file_text(file)):
         raise CommandError(
-            f"{file}은 {name}의 빈 틀이 아니에요. 빈 틀에서 시작해야 시간을 잴 수 있어요. "
+            f"{with_particle(str(file), '은/는')} {name}의 빈 틀이 아니에요. 빈 틀에서 시작해야 시간을 잴 수 있어요. "
             f"새 파일로 해 보세요: grader drill {name} --file drill_{name}.py"
         )
     times = BestTimes()
@@ -153,7 +154,7 @@ _AGAIN = {
 def _editor(exercise: "Exercise", file: Path | None, best: Best | None) -> Ask:
     """Return how the learner is asked for the function: in the terminal, line by line from a pipe, or in a file."""
     if file is not None:
-        say(f"편집기에서 {file}을 채우고 저장하세요. 지금부터 시간을 재요.")
+        say(f"편집기에서 {with_particle(str(file), '을/를')} 채우고 저장하세요. 지금부터 시간을 재요.")
     elif not is_terminal():
         return lambda *_: _typed()
     from grader.cli import drill_editor

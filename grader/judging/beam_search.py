@@ -3,8 +3,9 @@
 This is a beam search: it keeps a list of candidate sets, the *beam*, and goes through the scenarios that went wrong. In
 each scenario a set stays if it *agrees*: if the solution with its mistakes gives the learner's run there. Otherwise it
 grows by one mistake with which it agrees. If no set agrees, even grown, the scenario is *postponed*: it is tried again
-after all others, when the sets are larger, and then with two more mistakes, too. The search begins with the scenarios
-in which the known mistakes have the fewest different behaviours, because these leave the least choice.
+after all others, when the sets are larger, and then with two more mistakes, too. So are those that are left when many
+plays in a row have explained none. The search begins with the scenarios in which the known mistakes have the fewest
+different behaviours, because these leave the least choice.
 
 A mistake is made in one of its variants, so a set holds variants, at most one of each mistake. A variant *acts* in a
 scenario if it changes the scenario when made alone (see `agreement_oracle`). A candidate is *idle* in a scenario if
@@ -53,6 +54,12 @@ _MAX_PLAYS_WITHOUT_SUCCESS = 64
 
 Scenarios that were postponed by then are still tried once more. Searches for drivers of a high cost have fewer plays
 anyway.
+"""
+_MAX_PLAYS_BEFORE_PAIRS = 96
+"""Number of plays since a scenario was last explained after which the others are postponed without a try.
+
+If two mistakes show in every scenario that is left, no single one explains any: to try them in all takes the plays that
+the pairs need. A dear driver's searches have hardly more plays than this, or fewer.
 """
 _MAX_PLAYS_ALONE = 32
 """Number of plays in which `variants_agreeing_alone` tries single mistakes, before any search."""
@@ -118,7 +125,11 @@ class BeamSearch:
         acting_in = self._acting_in(variants)
         beam = [Candidate(frozenset())]
         postponed = []
+        plays_at_last_success = self._oracle.charged_plays
         for scenario in acting_in:
+            if self._oracle.charged_plays - plays_at_last_success >= _MAX_PLAYS_BEFORE_PAIRS:
+                postponed.append(scenario)
+                continue
             plays = self._oracle.charged_plays - self._plays_before_searches
             if not self._has_explained_any and plays >= _MAX_PLAYS_WITHOUT_SUCCESS:
                 break
@@ -128,6 +139,7 @@ class BeamSearch:
             if extended:
                 beam = extended
                 self._has_explained_any = self._has_explained_any or bool(beam[0].explained)
+                plays_at_last_success = self._oracle.charged_plays
             else:
                 # Try this scenario again after the others: the sets are larger then, so one more mistake may be enough.
                 postponed.append(scenario)

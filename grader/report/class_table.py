@@ -71,9 +71,9 @@ def _queue(result: ClassResult) -> list[RenderableType]:
     if not queue:
         return []
     settled = settled_by_hand(result)
-    told = f". 그중 {settled:,}개에는 점수를 직접 주었어요" if settled else ""
+    by_hand = f". 그중 {settled:,}개에는 점수를 직접 주었어요" if settled else ""
     lines: list[RenderableType] = [
-        Text(f"\n채점하지 못한 제출 {len(queue)}개 (0점이 아니에요{told})", style="bold yellow")
+        Text(f"\n채점하지 못한 제출 {len(queue)}개 (0점이 아니에요{by_hand})", style="bold yellow")
     ]
     for submission in queue[:_ROWS_SHOWN]:
         student = plain_text.one_line(submission.student, 40)

@@ -30,6 +30,8 @@ _MOST_INLINE = 40
 _ON_PRINTS = "함수 안에서 찍은 것은 확인한 결과 아래에 나와요. 다 보았으면 찍는 줄을 지우세요."
 """What a hint that asks for a print goes on with: only a check calls the function; `printed.py` shows its output."""
 
+_OUTSIDE = re.compile(r"부르기 전|부른 (?:다음|뒤)|돌려준|돌려받은")
+"""Matches a hint that asks for a print outside the function: around a call, or of what it returned."""
 _GRADIENT = re.compile(r"\.grad`")
 _ON_GRADIENTS = "한 층의 `.grad`는 수십 줄이니, None이 아니면 `.grad.norm()`만 찍어도 돼요."
 """For a hint that asks for a print of gradients, of which a card shows the first lines."""
@@ -73,8 +75,8 @@ def without_clues(feedback: Feedback) -> Feedback:
 
 
 def _with_print_reminder(hint: str) -> str:
-    """Return the hint; if it asks for a print, with where to read it, and that it must go before all checks pass."""
-    if "찍어" not in hint:
+    """Return the hint; one that asks for a print inside the function also tells where to read it."""
+    if "찍어" not in hint or _OUTSIDE.search(hint):
         return hint
     return " ".join(filter(None, (hint, _ON_GRADIENTS if _GRADIENT.search(hint) else "", _ON_PRINTS)))
 

@@ -288,7 +288,12 @@ def looks(feedback: Feedback) -> list[str]:
         untold = [check for check in feedback.checks if check.title in diagnosis.unexplained_checks]
     else:
         untold = [check for check in feedback.checks if not check.passed]
-    return [f"{check.title}: {check.look}" for check in untold if check.look]
+    # A title with a colon of its own is quoted: two colons in a row read badly.
+    return [
+        f"{f'‘{check.title}’' if ':' in check.title else check.title}: {check.look}"
+        for check in untold
+        if check.look
+    ]
 
 
 def common_cause(feedback: Feedback) -> str:
@@ -325,14 +330,14 @@ def order_title(feedback: Feedback) -> str:
 
 
 def rest(feedback: Feedback) -> str:
-    """Return a line naming the scenarios that the named mistakes do not explain.
+    """Return a line naming the checks that the named mistakes do not explain wholly; their titles stand on the card.
 
     It tells what was compared, the results. It rules no cause out: the learner's line may do what the known mistake
     does and more, so that mending this line mends those scenarios, too.
 
     Empty if mistakes, a known program or a whole repair explain everything, or if an exception is told beside them.
     """
-    titles = feedback.diagnosis.unexplained
+    titles = feedback.diagnosis.unexplained_checks or feedback.diagnosis.unexplained
     is_told = feedback.diagnosis.pasted or feedback.diagnosis.exception_apart
     if not titles or not feedback.diagnosis.mistakes or is_told:
         return ""

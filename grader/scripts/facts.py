@@ -377,6 +377,7 @@ class Scheduled(Event):
     """The score that ReduceLROnPlateau was given."""
     mode: str = ""
     """Its `mode`: "min" or "max"."""
+    callers: tuple[Place, ...] = ()  # the learner's lines that led to it, innermost first
 
 
 @dataclass(kw_only=True, slots=True)

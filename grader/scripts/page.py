@@ -72,7 +72,13 @@ def _curve(losses: list[float], language: Language) -> dict[str, str] | None:
         f"처음 {first:.4g}, 마지막 {last:.4g}, 가장 작을 때 {low:.4g}, 가장 클 때 {high:.4g}",
         f"first {first:.4g}, last {last:.4g}, lowest {low:.4g}, highest {high:.4g}",
     )
-    return {"points": " ".join(points), "said": said.in_(language)}
+    return {
+        "points": " ".join(points),
+        "said": said.in_(language),
+        "high": f"{high:.4g}",
+        "low": f"{low:.4g}",
+        "last": str(len(losses)),
+    }
 
 
 def _marked(text: str) -> Markup:

@@ -131,7 +131,7 @@ What no release of torch has, an attribute that is often mistaken for one, is ob
 LATE = frozenset(
     {
         *("state_loaded", "file_loaded", "scheduler_built", "scheduled", "flag_set", "went_on"),
-        *("divergence_computed", "hooked", "optimizer_built", "module_built"),
+        *("state_taken", "divergence_computed", "hooked", "optimizer_built", "module_built"),
     }
 )
 """Handlers that go on after the watch: they are called seldom or cost little, and what they see needs no update."""

@@ -41,12 +41,14 @@ def heading(report: Report, language: Language) -> str:
     name, count = script, len(report.told)
     seen = Said(
         f"{name}: 업데이트 {facts.updates}번을 지켜봤어요.",
-        f"{name}: {facts.updates} updates watched.",
+        f"{name}: {facts.updates} update{'s' * (facts.updates != 1)} watched.",
     )
+    if facts.updates == 0:
+        seen = Said(f"{name}: 업데이트가 한 번도 없었어요.", f"{name}: there was no update.")
     if count:
         found = Said(f"말할 것이 {count}가지 있어요.", f"{count} finding{'s' * (count != 1)}.")
     elif facts.updates == 0:
-        found = Said("업데이트까지 가지 못했어요.", "It never came to an update.")
+        found = Said("그래서 판단할 것이 없어요.", "So there is nothing to judge.")
     else:
         found = Said("잘못된 것을 찾지 못했어요.", "Nothing wrong was found.")
     return f"{seen.in_(language)} {found.in_(language)}"

@@ -24,6 +24,8 @@ class StateTaken(Event):
     """Of an optimizer or scheduler: it had stepped, and its state says so."""
     weights: float | None = None
     """Of a module: a sum of some of its entries."""
+    late: bool = False
+    """Taken after the watch: nobody looks at whether it is kept."""
 
 
 @dataclass(kw_only=True, slots=True)

@@ -111,3 +111,22 @@ def test_plays_of_single_mistakes_do_not_count_against_the_searches(monkeypatch:
     search = BeamSearch(reference, oracle, ["sgd"])
     assert search.variants_agreeing_alone([FIRST]) == [FIRST]
     assert [set(one.mistakes) for one in search.search([FIRST], may_leave_unexplained=False)] == [{FIRST}]
+
+
+def test_where_all_scenarios_show_two_mistakes_pairs_get_plays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Single mistakes are not tried in every scenario before the first pair is."""
+    monkeypatch.setattr("grader.judging.beam_search._MAX_PLAYS_BEFORE_PAIRS", 1)
+    plays_before_pairs = []
+
+    class NotingOracle(CountingOracle):
+        def measure_progress(self, mistakes: Iterable[MistakeVariant], scenario: str) -> float:
+            plays_before_pairs.append(self.charged_plays)
+            return 0.0
+
+    names, variants = ("a", "b", "c", "d", "e"), [FIRST, PARTNER, IDLE]
+    behaviours = {name: {FIRST: 1, PARTNER: 2, IDLE: 3} for name in names}
+    oracle: Any = NotingOracle(behaviours, {name: {FIRST, PARTNER} for name in names})
+    search = BeamSearch(reference_of(variants, behaviours), oracle, names)
+    best, *_ = search.search(variants, may_leave_unexplained=False)
+    assert best.mistakes == {FIRST, PARTNER}
+    assert plays_before_pairs[0] < len(names) * len(variants)

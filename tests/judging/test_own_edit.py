@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from grader.course.feedback import Feedback
+from grader.course.feedback import Diagnosis, Feedback, NamedMistake
 from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.judging import own_edit
@@ -202,3 +202,14 @@ def test_no_edit_takes_away_what_another_mistake_hides() -> None:
     first, second = after.diagnosis.mistakes
     assert {first.id, second.id} == {"touches-none", "replaces-tensor"}
     assert not [one for one in (first, second) if one.own_edit and "continue" in one.own_edit.new[-1]]
+
+
+@pytest.mark.parametrize(
+    ("hint", "is_inside"),
+    [("`step()` 직전에 `.grad`를 찍어 보세요.", True), ("함수를 부른 뒤 `.grad`를 찍어 보세요.", False)],
+)
+def test_only_a_print_inside_the_function_is_read_below_the_check(hint: str, is_inside: bool) -> None:
+    named = NamedMistake(("a",), ("a",), "", hint)
+    feedback = Feedback("01", "train_step", "", "failed", (), "", diagnosis=Diagnosis(mistakes=(named,)))
+    ((_, (first, _, _)),) = hints_by_mistake(feedback, "at-once")
+    assert ("확인한 결과 아래에 나와요" in first) == is_inside

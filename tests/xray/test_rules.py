@@ -13,6 +13,7 @@ from tests.xray.november_cases import NOVEMBER_CASES
 from tests.xray.running import watched
 from tests.xray.shape_cases import SHAPE_CASES
 from tests.xray.stranger_cases import STRANGER_CASES
+from tests.xray.tenth_cases import TENTH_CASES
 from tests.xray.unseen_cases import UNSEEN_CASES
 from tests.xray.unusual_cases import UNUSUAL_CASES
 from tests.xray.update_cases import UPDATE_CASES
@@ -868,6 +869,7 @@ for _ in range(8):
     *SHAPE_CASES,
     *UNUSUAL_CASES,
     *NINTH_CASES,
+    *TENTH_CASES,
 ]
 
 
@@ -919,6 +921,7 @@ def test_a_run_without_an_update_says_why(tmp_path: Path, reason: str) -> None:
     assert told["id"] == "no-update"
     assert reason in told["evidence"]
     assert ran.status == 2  # not judged
+    assert "train.py: there was no update." in ran.error
 
 
 def test_a_checkpoint_that_is_loaded_after_the_watch_is_still_judged(tmp_path: Path) -> None:
@@ -937,6 +940,33 @@ state = {"module." + name: one for name, one in model.state_dict().items()}
     assert ran.status == 1
     script.write_text(right, encoding="utf-8")
     assert watched(script, "--updates", "4").ids == []
+
+
+@pytest.mark.parametrize("loads", [False, True])
+def test_a_training_that_is_resumed_after_the_watch_is_still_judged(tmp_path: Path, loads: bool) -> None:
+    train = """import copy
+optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+def fit():
+    for _ in range(8):
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+def states():
+    return copy.deepcopy({"model": model.state_dict(), "optimizer": optimizer.state_dict()})
+def restore(kept):
+    model.load_state_dict(kept["model"])  # BUG
+    LOAD
+fit()
+kept = states()
+optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+restore(kept)
+fit()
+"""
+    text = HEAD + train.replace("LOAD", 'optimizer.load_state_dict(kept["optimizer"])' if loads else "pass")
+    script = tmp_path / "train.py"
+    script.write_text(text, encoding="utf-8")
+    line = next(number for number, one in enumerate(text.splitlines(), 1) if "# BUG" in one)
+    assert watched(script, "--updates", "4").ids == ([] if loads else [("resume-no-optimizer", line)])
 
 
 def test_a_divergence_after_the_watch_is_still_judged(tmp_path: Path) -> None:

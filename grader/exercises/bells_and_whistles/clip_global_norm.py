@@ -172,7 +172,7 @@ def _generator(stage: Stage) -> None:
     before = _flat_gradients(parameters)
     _call(stage, (p for p in parameters), 0.4 * _joint_norm(parameters))
     _call(stage, others, 0.4 * _joint_norm(others))
-    title = "제너레이터로 받았을 때와 리스트로 받았을 때의 그레이디언트"
+    title = "제너레이터로 줄 때와 리스트로 줄 때의 그레이디언트 값"
     record_difference(stage.recorder, title, _flat_gradients(parameters), _flat_gradients(others), before)
 
 
@@ -195,11 +195,11 @@ def _in_place(stage: Stage) -> None:
 
 @driver.scenario("returns", "반환값", atol=CLIP_ATOL)
 def _returns(stage: Stage) -> None:
-    """Record the returned norm, with a limit below the norm and with one above it.
+    """Record the returned norm, with a limit below the norm, with one above it and with a limit of 0.
 
     A wrong program returns the norm after clipping, a tensor, or nothing.
     """
-    for number, factor in enumerate((0.4, 2.0)):
+    for number, factor in enumerate((0.4, 2.0, 0.0)):
         parameters = _parameters(stage.env, str(number))
         stage.recorder.returned(_call(stage, parameters, factor * _joint_norm(parameters)))
 

@@ -99,6 +99,7 @@ def _evaluate_uneven(
     make_loader: Callable[[list[Batch]], Iterable[Batch]] = list,
     *,
     all_correct: bool = False,
+    in_train_mode: bool = False,
 ) -> object:
     """Evaluate an `mlp` on batches of unlike sizes, and return what the learner's function returned.
 
@@ -106,8 +107,9 @@ def _evaluate_uneven(
         stage: the scenario's stage.
         make_loader: makes the loader of the batches.
         all_correct: let the model be right about every sample; otherwise about some (see `_labelled_batches`).
+        in_train_mode: hand over the model in train mode, which changes none of its numbers; otherwise in eval mode.
     """
-    model = mlp(stage.env).eval()
+    model = mlp(stage.env).train(in_train_mode)
     # For a single sample, `argmax()` equals `argmax(dim=1)`, so a program that forgets `dim=1` is right about one batch
     # and differs from a program that is wrong everywhere.
     data = _labelled_batches(stage.env, model, (9, 8, 1, 5), all_correct=all_correct)
@@ -141,16 +143,18 @@ def _once(stage: Stage) -> None:
 
     A program that reads its loader twice finds nothing the second time, and so returns another loss or accuracy,
     whichever it computes then. The model is right about every sample: a program that rounds the accuracy down by floor
-    division, another known mistake, is right here, so that the two can be told apart.
+    division, another known mistake, is right here, so that the two can be told apart. The model comes in train mode, in
+    which a program may return other numbers.
     """
-    value = _evaluate_uneven(stage, OneTimeLoader, all_correct=True)
+    value = _evaluate_uneven(stage, OneTimeLoader, all_correct=True, in_train_mode=True)
     _record_number(stage, _LOSS_INDEX, "손실", value)
     _record_number(stage, _ACCURACY_INDEX, "정확도", value)
 
 
 def _case(stage: Stage) -> Case:
-    """Return a case in eval mode without an optimizer, for the usual scenarios."""
-    model, data = mlp(stage.env).eval(), batches(stage.env, (4, 2))
+    """Return a case in eval mode, without an optimizer; the model is right about some samples."""
+    model = mlp(stage.env).eval()
+    data = _labelled_batches(stage.env, model, (5, 2))
     return Case(stage, "evaluate", model, None, loss_function(stage.env), data)
 
 

@@ -4,10 +4,10 @@ Promises of the exercise, and the scenarios that check them:
     one update for each batch, with cleared gradients: `sgd`, `adamw`
     train mode at the start of each epoch: `modes`, `modes-never-clears`; a model that came in train mode is left in
     train mode: `modes-after`
-    a list of each epoch's loss, weighted by samples: `losses`, `adamw`, `types`
+    a list of each epoch's loss, weighted by samples: `losses`, `losses-never-clears`, `adamw`, `types`
     a loader without a length is enough: `length`; nothing is printed: `quiet`; float32 stays float32: `float32`
     `zero_grad=False` never clears: `never-clears`
-    graphs of earlier batches are not kept: `memory`
+    graphs of earlier batches are not kept: `memory`, `memory-never-clears`
 
 A scenario decides the check that `check=` names, or that of its name. How to add one, or a promise: grader/ADDING.md.
 """
@@ -65,6 +65,20 @@ def _epoch_count(env: Env) -> int:
 def _case(stage: Stage, sizes: Sequence[int] = _SIZES, make_optimizer: MakeOptimizer = sgd) -> Case:
     """Return a case with an `mlp` and a batch of each size; the caller makes one loader of the batches."""
     return classifier_case(stage, "fit", sizes, make_optimizer)
+
+
+def _one_layer_net(env: Env) -> Net:
+    """Return a model for calls with `zero_grad=False`.
+
+    Its backward pass needs no weights, so that an update before the backward pass raises no exception.
+    """
+    return initialize(Net([nn.Linear(FEATURES, CLASSES)]), env, "one layer")
+
+
+def _one_layer_case(stage: Stage, sizes: Sequence[int]) -> Case:
+    """Return a case with an `_one_layer_net` and a batch of each size."""
+    model = _one_layer_net(stage.env)
+    return Case(stage, "fit", model, sgd(model), loss_function(stage.env), batches(stage.env, sizes))
 
 
 @driver.scenario("sgd", "SGD", problem=_problem)
@@ -138,14 +152,12 @@ def _modes(stage: Stage) -> None:
 def _modes_without_clearing(stage: Stage) -> None:
     """Train a model in eval mode with `zero_grad=False`, and record the modes at its forward passes.
 
-    A program that calls `model.train()` only where it clears gradients trains in eval mode here. The model has one
-    layer, whose backward pass needs no weights, so that an update before the backward pass raises no exception.
+    A program that calls `model.train()` only where it clears gradients trains in eval mode here.
     """
-    model = initialize(Net([nn.Linear(FEATURES, CLASSES)]), stage.env, "one layer").eval()
-    witness = ForwardWitness(stage.env, model)
-    data = batches(stage.env, (4,))
-    case = Case(stage, "fit", model, sgd(model), loss_function(stage.env), data).watch_model()
-    case.call(SizedLoader(data), 2, zero_grad=False)
+    case = _one_layer_case(stage, (4,))
+    witness = ForwardWitness(stage.env, case.model.eval())
+    case.watch_model()
+    case.call(SizedLoader(case.data), 2, zero_grad=False)
     stage.recorder.claim("순전파할 때의 모드", [*stage.recorder.forward_notes.modes], witness.modes())
 
 
@@ -188,19 +200,19 @@ class _EpochLoader(Loader):
         return len(self.batches)
 
 
-def _fit_without_moving(stage: Stage) -> Any:
+def _fit_without_moving(stage: Stage, model: Net, **options: Any) -> Any:
     """Call the learner's function with learning rates of 0, and return the losses that it returned.
 
     The model never moves, so a wrong update changes no loss. Each epoch has different batches, and so another loss.
     """
     env, recorder = stage.env, stage.recorder
-    model = mlp(env)
     opt = zero_rate_sgd(model)
     recorder.watch(model, opt, states=False)
     epochs = [batches(env, _SIZES, f"epoch {number}") for number in range(3)]
     epoch_count = 2 + env.number() % 2  # so that the number of losses follows from the seed
     loader = _EpochLoader(epochs, lambda: len(recorder.training_at_forward))
-    return recorder.call(stage.student("fit"), model, opt, loss_function(env), loader, epoch_count)
+    student = stage.student("fit")
+    return recorder.call(student, model, opt, loss_function(env), loader, epoch_count, **options)
 
 
 @driver.scenario("losses", "에폭 손실", atol=FLOAT32_ATOL)
@@ -209,9 +221,21 @@ def _losses(stage: Stage) -> None:
 
     A program that averages over batches, sums up or returns only the last batch's loss gives other numbers.
     """
-    history = _fit_without_moving(stage)
+    history = _fit_without_moving(stage, mlp(stage.env))
     items = items_of(history)[:50]  # a wrong program may return an endless list
     stage.recorder.array("에폭 손실", torch.tensor([as_number(item) for item in items], dtype=torch.float64))
+
+
+@driver.scenario(
+    "losses-never-clears", "`zero_grad=False`일 때의 에폭 손실", check="losses", atol=FLOAT32_ATOL
+)
+def _losses_without_clearing(stage: Stage) -> None:
+    """Record the returned losses and their types with `zero_grad=False`, with learning rates of 0.
+
+    A program with separate branches for both cases may weigh by samples, or take the number out, in one branch only.
+    """
+    history = _fit_without_moving(stage, _one_layer_net(stage.env), zero_grad=False)
+    record_sequence(stage.recorder, history)
 
 
 @driver.scenario("types", "반환 타입", check="losses")
@@ -220,7 +244,7 @@ def _types(stage: Stage) -> None:
 
     A program that returns tensors, or something else than a list, shows.
     """
-    record_types(stage.recorder, _fit_without_moving(stage))
+    record_types(stage.recorder, _fit_without_moving(stage, mlp(stage.env)))
 
 
 @driver.scenario("length", "길이가 없는 loader", check="losses")
@@ -267,13 +291,36 @@ def _never_clears(stage: Stage) -> None:
     stage.recorder.fact("손실이 NaN일 때 학습한 배치의 수", len(losses))
 
 
+def _record_memory(case: Case, **options: Any) -> None:
+    """Record whether graphs of earlier batches pile up, and whether any graph outlives a call with these options."""
+    case.watch_model()
+    meter = case.stage.recorder.measure_memory(case.model)
+    case.call(SizedLoader(case.data), 2, **options)
+    record_loop_memory(case.stage, meter)
+
+
+_MEMORY_SIZES = (2,) * 7
+"""Samples in each batch of the scenarios about memory."""
+
+
 @driver.scenario("memory", "살아 있는 계산 그래프", watches_memory=True)
 def _memory(stage: Stage) -> None:
-    """Record whether graphs of earlier batches pile up, and whether any graph outlives the call.
+    """Train with gradients that are cleared.
 
     A program that adds up losses without `.item()` keeps their graphs, which pile up batch by batch.
     """
-    case = _case(stage, [2] * 7).watch_model()
-    meter = stage.recorder.measure_memory(case.model)
-    case.call(SizedLoader(case.data), 2)
-    record_loop_memory(stage, meter)
+    _record_memory(_case(stage, _MEMORY_SIZES))
+
+
+@driver.scenario(
+    "memory-never-clears",
+    "`zero_grad=False`일 때 살아 있는 계산 그래프",
+    check="memory",
+    watches_memory=True,
+)
+def _memory_without_clearing(stage: Stage) -> None:
+    """Do the same as in `memory`, with `zero_grad=False`.
+
+    A program with separate branches for both cases may keep graphs in one branch only.
+    """
+    _record_memory(_one_layer_case(stage, _MEMORY_SIZES), zero_grad=False)

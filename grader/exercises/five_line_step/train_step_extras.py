@@ -165,14 +165,13 @@ add_usual(driver, lambda stage: _case(stage, momentum_sgd, 0.5), _step, checks={
 
 @driver.scenario("returns", "반환값", check="plain", atol=FLOAT32_ATOL)
 def _returns(stage: Stage) -> None:
-    """Record what is returned without `max_norm` and scheduler, with `max_norm`, and with a scheduler.
+    """Record what is returned without `max_norm` and scheduler, with `max_norm`, with a scheduler, and at a norm of 0.
 
     A program that returns from inside `if max_norm is not None:` or `if scheduler is not None:` returns None in other
     calls. Each call gets a fresh model.
     """
-    for number in range(3):
-        case = _case(stage, gamma=0.5 if number == 2 else None, salt=f"model {number}")
-        max_norm = 0.1 if number == 1 else None
+    for number, (max_norm, gamma) in enumerate([(None, None), (0.1, None), (None, 0.5), (0.0, None)]):
+        case = _case(stage, gamma=gamma, salt=f"model {number}")
         stage.recorder.returned(case.call(*case.data[0], max_norm=max_norm, scheduler=case.scheduler))
 
 

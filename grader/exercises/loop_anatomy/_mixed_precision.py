@@ -270,10 +270,10 @@ def record_returned(
 ) -> None:
     """Record what calls return: in float16 with a scaler, or in bfloat16 without one.
 
-    Each call gets a new model, so that a wrong update does not change what the next call returns. `arguments_of_calls`
-    has the positional arguments of each call after the loss function.
+    Each call gets a new model, so that a wrong update does not change what the next call returns. All but the first
+    get a `max_norm` that clips. `arguments_of_calls` has the positional arguments of each call after the loss function.
     """
-    for arguments in arguments_of_calls:
+    for index, arguments in enumerate(arguments_of_calls):
         model = autocast_net(stage.env)
         # Any scale but 1 will do: it shows a program that returns the scaled loss.
         scaler = grad_scaler(stage.env, init_scale=2.0**6) if with_scaler else None
@@ -282,6 +282,7 @@ def record_returned(
             *(model, sgd(model), loss_function(stage.env), *arguments),
             dtype=torch.float16 if with_scaler else torch.bfloat16,
             scaler=scaler,
+            max_norm=0.1 if index else None,
         )
         stage.recorder.returned(value)
 

@@ -198,7 +198,8 @@ def _returns(stage: Stage) -> None:
 def _returns_scaled(stage: Stage) -> None:
     """Record what is returned with a scaler.
 
-    A program that returns the scaled loss returns another number.
+    A program that returns the scaled loss returns another number. The call that clips has a single micro-batch: a
+    program that unscales before each clip, and clips at each micro-batch, is right here.
     """
     record_returned(stage, "amp_accumulate", [(w,) for w in _windows(stage.env)[1:3]], with_scaler=True)
 

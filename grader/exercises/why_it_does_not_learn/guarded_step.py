@@ -137,7 +137,7 @@ def _record_decision(
     opt = torch.optim.SGD(params, lr=0.1)
     student = stage.student("guarded_step")
     decided = stage.recorder.call(student, opt, ExponentialLR(opt, 0.9), _History(history), **options)
-    stage.recorder.append_fact("업데이트함", _decision_as_fact(decided))
+    stage.recorder.append_fact("부를 때마다 업데이트했는지", _decision_as_fact(decided))
 
 
 def _updated_witness(stage: Stage) -> float:
@@ -203,10 +203,14 @@ def _short(stage: Stage) -> None:
 
 @driver.scenario("middle", "짝수인 window", check="decide")
 def _middle(stage: Stage) -> None:
-    """Let the median lie between two norms. A wrong program takes the lower or the upper one of them."""
+    """Let the median lie between two norms. A wrong program takes the lower or the upper one of them.
+
+    The history is longer than the window, so that a program that begins to judge too late is right here. Its oldest
+    norm changes no decision: the median of all five gives the same limit.
+    """
     draw = stage.env.draw("middle")
-    for low, high in _shuffled(stage.env, [(4.4, 5.4), (7.0, 8.0)] * 3):
-        _record_decision(stage, [1.0, 1.2, 3.0, 3.2], [[[draw.real(low, high)]]], factor=3.0, window=4)
+    for low, high in _shuffled(stage.env, [(4.0, 4.8), (7.0, 8.0)] * 3):
+        _record_decision(stage, [2.1, 1.0, 1.2, 3.0, 3.2], [[[draw.real(low, high)]]], factor=3.0, window=4)
 
 
 @driver.scenario("limit", "꼭 factor배인 노름", check="decide")

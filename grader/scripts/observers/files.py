@@ -18,7 +18,7 @@ from grader.scripts.watch import Watch
 
 Arguments = tuple[Any, ...]
 Keywords = dict[str, Any]
-_LOOKED_AT = 8
+_LOOKED_AT, _MOST_LATE = 8, 256
 _MARKS = {
     "optimizer": {"state", "param_groups"},
     "scheduler": {"last_epoch"},
@@ -33,6 +33,8 @@ class FileObserver:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._taking = False
+        self._late = 0
+        """States that were taken after the watch."""
         self._taken: list[tuple[weakref.ref[Tensor], StateTaken]] = []
         self._loaded: list[tuple[frozenset[int], StateLoaded]] = []
         """Weights (numbers) that were loaded and not trained since."""
@@ -51,8 +53,11 @@ class FileObserver:
         finally:
             self._taking = False
         with watch.working():
-            self._look_at_kept()
             kind, owner = _kind(args[0]), self._number(args[0])
+            if watch.over:
+                self._taken_late(StateTaken(kind=kind, owner=owner, shares=False, late=True), args[0], state)
+                return state
+            self._look_at_kept()
             first = next((one for one in state.values() if isinstance(one, Tensor)), None)
             own = {one.data_ptr() for one in args[0].parameters()} if kind == "module" else set()
             shares = (
@@ -69,10 +74,19 @@ class FileObserver:
                 assert first is not None
                 self._taken.append((weakref.ref(first), event))
             groups = state.get("param_groups")
-            if kind == "optimizer" and isinstance(groups, list) and not watch.over:
+            if kind == "optimizer" and isinstance(groups, list):
                 self._groups[owner] = event, groups, rates_of(groups)
                 watch.hook_steps()
         return state
+
+    def _taken_late(self, event: StateTaken, owner: Any, state: Any) -> None:
+        """Note a state that is taken after the watch, which a training may be resumed from; the first ones only."""
+        if self._late >= _MOST_LATE:
+            return
+        self._late += 1
+        event.weights = _some_weights(state) if event.kind == "module" else None
+        event.used = _has_stepped(owner)
+        self._watch.add(event)
 
     def _look_at_kept(self) -> None:
         updates = self._watch.facts.updates

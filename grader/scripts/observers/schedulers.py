@@ -9,7 +9,7 @@ from torch import Tensor
 
 from grader.scripts.facts import Scheduled, SchedulerBuilt
 from grader.scripts.patches import Original
-from grader.scripts.places import own_place
+from grader.scripts.places import callers, own_place
 from grader.scripts.things import Deserted, SchedulerFacts
 from grader.scripts.watch import Watch
 
@@ -93,7 +93,7 @@ class SchedulerObserver:
             self._look_for_another(number, getattr(optimizer, "optimizer", optimizer), before, after)
             if watch.over:
                 return done
-            event = watch.add(Scheduled(scheduler=number, before=before, after=after))
+            event = watch.add(Scheduled(scheduler=number, before=before, after=after, callers=callers()))
             given = args[1] if len(args) > 1 else kwargs.get("metrics")
             if isinstance(args[0], torch.optim.lr_scheduler.ReduceLROnPlateau):
                 event.mode = str(args[0].mode)

@@ -44,7 +44,25 @@ def batches(facts: Facts) -> Batches:
             modules[last.serial] = event.module
     if last is not None and watched:
         evaluated.append(last)
-    return Batches(trained, evaluated, modules)
+    trained += _side_by_side(facts, {one.serial for one in (*trained, *evaluated)}, modules)
+    return Batches(sorted(trained, key=lambda one: one.serial), evaluated, modules)
+
+
+def _side_by_side(facts: Facts, sorted_: set[int], modules: dict[int, int]) -> list[BatchLoaded]:
+    """Return the batches that were trained on after another one had been loaded, as `zip` gives them."""
+    used = {one.forward for one in facts.of(BackwardRan)}
+    inputs = {
+        tuple(one.rows.tolist()): one.module
+        for one in facts.of(ForwardRan)
+        if one.serial in used and one.rows is not None
+    }
+    found = []
+    for one in facts.of(BatchLoaded):
+        key = None if one.rows is None or one.serial in sorted_ else tuple(one.rows.tolist())
+        if key in inputs:
+            found.append(one)
+            modules[one.serial] = inputs[key]
+    return found
 
 
 @dataclass(frozen=True, slots=True)

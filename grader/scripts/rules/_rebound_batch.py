@@ -74,12 +74,37 @@ def _groups(loop: ast.For) -> dict[str, int]:
     return found
 
 
+def _twice(loop: ast.For) -> dict[str, int]:
+    """Return the names, with their first batch, that a loop binds to parts of two batches, and then reads."""
+    target = loop.target
+    found: dict[str, int] = {}
+    twice: dict[str, int] = {}
+    for number, part in enumerate(target.elts if isinstance(target, ast.Tuple | ast.List) else []):
+        for name in _stored(part) if isinstance(part, ast.Tuple | ast.List) else ():
+            if found.setdefault(name, number) != number:
+                twice[name] = found[name]
+    return {
+        name: first for name, first in twice.items() if any(_reading.reads(one, name) for one in loop.body)
+    }
+
+
+def _source(statement: ast.stmt, names: set[str]) -> str:
+    """Return what a name is bound anew to, as written: one of some names, the last loader of a `zip`, or all of it."""
+    if isinstance(statement, ast.For):
+        last = statement.iter.args[-1:] if isinstance(statement.iter, ast.Call) else []
+        return ast.unparse(last[0] if _reading.called(statement.iter) == "zip" and last else statement.iter)
+    assert isinstance(statement, ast.Assign)
+    return next(iter(sorted(_names(statement.value) & names)), ast.unparse(statement.value))
+
+
 def _mixed(loop: ast.For) -> Iterator[_Mixed]:
     """Read a loop's body in order: which batches each name is made of, and which names are bound anew unread."""
     own = _groups(loop)
     made = {name: {group} for name, group in own.items()}
     read: set[str] = set()
     again: dict[str, ast.stmt] = {}
+    for name, first in _twice(loop).items():
+        made[name], own[name], again[name] = {own[name]}, first, loop
     fresh = 1 + max(own.values(), default=0)
     for statement in _flat(loop.body):
         for call in _reading.nodes_of(statement, ast.Call):
@@ -119,13 +144,10 @@ def _mixed_call(
     if made.get(label.id) != {own[label.id]}:
         return
     for name, statement in again.items():
-        assert isinstance(statement, ast.Assign)
         batches = set[int]().union(*(made.get(one, set()) for one in _names(call.args[0])))
         if own[name] == own[label.id] and made[name] and batches == made[name]:
-            others = [one for one in sorted(_names(statement.value)) if made.get(one, set()) & made[name]]
-            yield _Mixed(
-                statement, name, label.id, others[0] if others else ast.unparse(statement.value), call
-            )
+            others = {one for one, groups in made.items() if groups & made[name]}
+            yield _Mixed(statement, name, label.id, _source(statement, others), call)
 
 
 def unread_batch(loop: ast.For) -> ast.stmt | None:

@@ -1,10 +1,22 @@
 """The last micro-batches of an epoch are back-propagated, and cleared before any step reads them."""
 
+import ast
 from collections.abc import Iterator
 
-from grader.scripts.facts import BackwardRan, Cleared, Facts, ScalerCalled, Stepped
+from grader.scripts.facts import (
+    BackwardRan,
+    BatchLoaded,
+    Cleared,
+    Facts,
+    ForwardRan,
+    LoaderBegan,
+    LoaderEnded,
+    ScalerCalled,
+    Stepped,
+)
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
+from grader.scripts.rules import _reading
 from grader.scripts.source import enclosing_tests
 
 
@@ -47,7 +59,78 @@ def _perturbs(facts: Facts, backward: BackwardRan, optimizer: int) -> bool:
     return False
 
 
+def _groups(file: str) -> Iterator[ast.Call]:
+    """Iterate over the calls of `zip` that take several items at a time from one iterator, and drop the last few."""
+    for call in _reading.nodes(file, ast.Call):
+        if not isinstance(call, ast.Call) or _reading.called(call) != "zip":
+            continue
+        star = call.args[0].value if call.args and isinstance(call.args[0], ast.Starred) else None
+        repeated = isinstance(star, ast.BinOp) and isinstance(star.op, ast.Mult)
+        names = [one.id for one in call.args if isinstance(one, ast.Name)]
+        alike = len(names) > 1 and len(names) == len(call.args) and len(set(names)) == 1
+        if (repeated and len(call.args) == 1) or alike:
+            yield call
+
+
+def _never_run(facts: Facts) -> Iterator[Finding]:
+    """Find loaders whose last batches of a pass never come to a forward, as `zip` gives whole groups only."""
+    ran = {tuple(one.rows.tolist()) for one in facts.of(ForwardRan) if one.grad and one.rows is not None}
+    ended = {(one.loader, one.pass_) for one in facts.of(LoaderEnded)}
+    for file in _reading.files(facts):
+        for call in _groups(file):
+            began = [one for one in facts.of(LoaderBegan) if _by(call, one, file)]
+            passes = {(one.loader, one.pass_) for one in began if not facts.loaders[one.loader].drop_last}
+            given = [
+                one
+                for one in facts.of(BatchLoaded)
+                if (one.loader, one.pass_) in passes & ended and one.rows is not None
+            ]
+            left = [one for one in given if one.rows is not None and tuple(one.rows.tolist()) not in ran]
+            whole = {(one.loader, one.pass_) for one in given} - {(one.loader, one.pass_) for one in left}
+            if not left or whole or 2 * len(left) > len(given):
+                continue
+            yield Finding(
+                place=_reading.at(file, call),
+                sentence=Said(
+                    "`zip`은 반복자 하나에서 같은 수만큼씩 묶다가, 묶음을 다 채우지 못한 마지막 배치들을 버려요. 그 "
+                    "데이터는 그 에폭의 학습에 쓰이지 않아요.",
+                    "zip takes whole groups from one iterator and throws away the last batches of an epoch, which do "
+                    "not fill a group: their data is not trained on.",
+                ),
+                evidence=Said(
+                    f"끝까지 돈 {len({one.pass_ for one in left})}번의 에폭에서 로더가 준 배치 {len(given)}개 가운데 "
+                    f"{len(left)}개가 순전파에 한 번도 들어가지 않았어요.",
+                    f"Of {len(given)} batches that the loader gave in {len({one.pass_ for one in left})} whole epochs, "
+                    f"{len(left)} never came to a forward.",
+                ),
+                mend=Said(
+                    "다 차지 않은 묶음도 받으세요: `itertools.batched(loader, k)`나 `zip_longest`.",
+                    "Take the last group, too: `itertools.batched(loader, k)`, or `zip_longest`.",
+                ),
+            )
+
+
+def _by(call: ast.Call, began: LoaderBegan, file: str) -> bool:
+    """Return True if an iteration began in a call or, for `it = iter(loader); zip(it, it)`, in its function."""
+    if _reading.runs_in(call, began, file):
+        return True
+    place = began.place
+    around = _reading.around(_reading.at(file, call), ast.FunctionDef)[:1]
+    named = not any(isinstance(one, ast.Starred) for one in call.args)
+    return (
+        named
+        and place is not None
+        and place.file == file
+        and _reading.around(place, ast.FunctionDef)[:1] == around
+    )
+
+
 def _find(facts: Facts) -> Iterator[Finding]:
+    yield from _cleared(facts)
+    yield from _never_run(facts)
+
+
+def _cleared(facts: Facts) -> Iterator[Finding]:
     backwards = {one.number: one for one in facts.of(BackwardRan)}
     for optimizer in facts.optimizers:
         steps = facts.steps(optimizer.number)

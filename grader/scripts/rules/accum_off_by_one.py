@@ -14,9 +14,9 @@ _FEWEST = 4
 _MOST_OFTEN = 0.8
 
 
-def _first_windows(facts: Facts, optimizer: int) -> list[tuple[Stepped, int]]:
-    """Return the first step of each epoch with the micro-batches that its loader gave before it."""
-    found: list[tuple[Stepped, int]] = []
+def _first_windows(facts: Facts, optimizer: int) -> list[tuple[Stepped, int, int]]:
+    """Return the first step of each epoch, the micro-batches that its loader gave before it, and the backwards."""
+    found: list[tuple[Stepped, int, int]] = []
     for began in facts.of(LoaderBegan):
         batches, backwards = 0, 0
         for event in facts.events[began.serial :]:
@@ -28,7 +28,7 @@ def _first_windows(facts: Facts, optimizer: int) -> list[tuple[Stepped, int]]:
                 backwards += optimizer in event.contributed
             elif isinstance(event, Stepped) and event.optimizer == optimizer:
                 if backwards:
-                    found.append((event, batches))
+                    found.append((event, batches, backwards))
                 break
     return found
 
@@ -156,10 +156,11 @@ def _short_first(facts: Facts) -> Iterator[Finding]:
         lengths = _batches_between(facts, optimizer.number)
         usual = sorted(lengths)[len(lengths) // 2] if lengths else 0
         first = _first_windows(facts, optimizer.number)
-        short = [step for step, batches in first if batches == 1]
         gathered = max(
             usual_length(windows(facts, optimizer.number)), _usual_backwards(facts, optimizer.number)
         )
+        # Of several loaders in a `zip` each gives one batch, and the window is whole.
+        short = [step for step, batches, backwards in first if batches == 1 and backwards < gathered]
         accumulates = gathered > 1  # a critic's batches are not its own
         if accumulates and usual >= 2 and short and len(short) == len(first):
             test = _remainder(short[-1])

@@ -47,7 +47,7 @@ def _came_back(facts: Facts, taken: StateTaken, loaded: StateLoaded) -> bool:
     before = [
         one
         for one in facts.of(StateTaken)
-        if one.kind == "module" and one.owner == loaded.owner and one.serial < loaded.serial
+        if one.kind == "module" and one.owner == loaded.owner and one.serial < loaded.serial and not one.late
     ]
     return bool(before) and before[-1] is taken
 

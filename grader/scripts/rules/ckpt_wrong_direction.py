@@ -2,7 +2,7 @@
 
 import ast
 import linecache
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from grader.scripts.facts import Facts
 from grader.scripts.findings import Finding, Rule, Said
@@ -99,6 +99,71 @@ def _saves(branch: ast.If) -> bool:
     return any(_reading.calls(one, *_KEEPING) for one in branch.body)
 
 
+def _within(file: str, test: ast.expr) -> ast.expr:
+    """Return what a function of the script compares, in the words of its call: `v > best` for `improved(v, best)`.
+
+    Its parameters may choose between two comparisons, as by `mode == "max"`. Anything else is returned as it is.
+    """
+    function = _reading.function_called(file, test) if isinstance(test, ast.Call) else None
+    if function is None or not isinstance(test, ast.Call):
+        return test
+    given = _arguments(function, test)
+    values: list[ast.AST] = []
+    for statement in _chosen(function.body, given):
+        returns = [one for one in ast.walk(statement) if isinstance(one, ast.Return) and one.value]
+        values += [value for one in returns if one.value for value in _chosen([one.value], given)]
+        if isinstance(statement, ast.Return):
+            break
+    values = [one for one in values if not isinstance(one, ast.Constant)]
+    if len(values) != 1 or not isinstance(values[0], ast.Compare):
+        return test
+    inner = ast.parse(ast.unparse(values[0]), mode="eval").body
+    for name in [one for one in ast.walk(inner) if isinstance(one, ast.Name) and one.id in given]:
+        name.id = ast.unparse(given[name.id])
+    return ast.parse(ast.unparse(inner), mode="eval").body
+
+
+def _arguments(function: ast.FunctionDef, call: ast.Call) -> dict[str, ast.expr]:
+    """Return what a call gives for the parameters of a function, by name; defaults among them."""
+    names = [one.arg for one in function.args.args]
+    if names[:1] == ["self"]:
+        names = names[1:]
+    defaults = function.args.defaults
+    given = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
+    given |= {
+        one.arg: value
+        for one, value in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
+        if value is not None
+    }
+    given |= dict(zip(names, call.args, strict=False))
+    return given | {one.arg: one.value for one in call.keywords if one.arg is not None}
+
+
+def _chosen(parts: Sequence[ast.AST], given: dict[str, ast.expr]) -> list[ast.AST]:
+    """Return statements or expressions, with the branches that run instead of conditions on what a call gives."""
+    found: list[ast.AST] = []
+    for one in parts:
+        holds = _holds(one.test, given) if isinstance(one, ast.If | ast.IfExp) else None
+        if holds is None or not isinstance(one, ast.If | ast.IfExp):
+            found.append(one)
+            continue
+        branch = one.body if holds else one.orelse
+        found += _chosen(branch if isinstance(branch, list) else [branch], given)
+    return found
+
+
+def _holds(test: ast.expr, given: dict[str, ast.expr]) -> bool | None:
+    """Return whether what a call gives is or is not some constant; None if a test is about anything else."""
+    if not isinstance(test, ast.Compare) or not isinstance(test.left, ast.Name) or len(test.ops) > 1:
+        return None
+    value, wanted = given.get(test.left.id), test.comparators[0]
+    if not isinstance(value, ast.Constant) or not isinstance(wanted, ast.Constant):
+        return None
+    if not isinstance(test.ops[0], ast.Eq | ast.NotEq):
+        return None
+    return (value.value == wanted.value) == isinstance(test.ops[0], ast.Eq)
+
+
 def _judged(file: str, branch: ast.If) -> ast.If | ast.Assign:
     """Return the statement that compares: the branch, or the assignment of the name that it tests."""
     if not isinstance(branch.test, ast.Name):
@@ -174,7 +239,7 @@ def _compared_with_best(facts: Facts) -> Iterator[Finding]:
         for branch in _reading.nodes(file, ast.If):
             assert isinstance(branch, ast.If)
             judged = _judged(file, branch)
-            test = judged.test if isinstance(judged, ast.If) else judged.value
+            test = _within(file, judged.test if isinstance(judged, ast.If) else judged.value)
             compared = _compared(test)
             if compared is None:
                 continue

@@ -6,6 +6,7 @@ from math import isfinite, prod
 from grader.scripts.facts import BackwardRan, Clipped, Facts, Stepped
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.rules._clips import Useless, owners, useless_clips
+from grader.scripts.rules._reading import name_at
 from grader.scripts.source import line_of
 
 _FEWEST = 3
@@ -277,12 +278,14 @@ def _one_of_twins(facts: Facts) -> Iterator[Finding]:
         names = [facts.parameters[one].name for one in clip.parameters]
         part, twin = _twin(names, [one.name for one in rest if not one.frozen])
         if not twin:
+            part, twin = _alike(facts, clip.parameters, frozenset(one.number for one in rest if one.reached))
+        if not twin:
             continue
         yield Finding(
             place=place,
             severity="info",
             sentence=Said(
-                f"`{part}`만 클리핑하고, 똑같이 생긴 `{twin}`의 그레이디언트는 한도 없이 업데이트에 들어가요. 일부러 "
+                f"`{part}`만 클리핑하고, 비슷하게 생긴 `{twin}`의 그레이디언트는 한도 없이 업데이트에 들어가요. 일부러 "
                 "그랬나요?",
                 f"Only `{part}` is clipped; the gradients of `{twin}`, which is built alike, go into the update "
                 "without a limit. Is that meant?",
@@ -306,6 +309,22 @@ def _twin(names: list[str], others: list[str]) -> tuple[str, str]:
             if inner == own:
                 return ".".join(split[0][:depth]), name
         depth += 1
+    return "", ""
+
+
+def _alike(facts: Facts, clipped: frozenset[int], rest: frozenset[int]) -> tuple[str, str]:
+    """Return the names of two models if all of one is clipped, none of the other, and one has all layers of the other.
+
+    As an encoder and a decoder; two models of one class have one name.
+    """
+    named = {one.number: {facts.parameters[part].name for part in one.parameters} for one in facts.modules}
+    for one in facts.modules:
+        for other in facts.modules:
+            built_alike = len(named[one.number]) > 2 and (
+                named[one.number] <= named[other.number] or named[other.number] <= named[one.number]
+            )
+            if built_alike and one.parameters == clipped and other.parameters <= rest and other.parameters:
+                return name_at(one.built, one.kind), name_at(other.built, other.kind)
     return "", ""
 
 

@@ -15,6 +15,8 @@ from grader.scripts.things import SchedulerFacts
 
 _FEWEST, _FEWEST_OF_LENGTH = 10, 4
 _FEWEST_RATES, _NOT_BEGUN, _AS_FAST = 9, 0.8, 0.9
+_STEADY = 0.999
+"""A function of the step that decays by a factor falls a little slower each time, also where it hardly falls."""
 _PART, _FEWEST_WRITTEN, _FEWEST_UPDATES = 0.5, 3, 3
 
 
@@ -65,7 +67,12 @@ def _find(facts: Facts) -> Iterator[Finding]:
     for scheduler in facts.schedulers:
         calls = [one for one in facts.of(Scheduled) if one.scheduler == scheduler.number and one.after]
         count, last = scheduler.steps, scheduler.rate
-        if count < _FEWEST_OF_LENGTH or scheduler.built is None or last is None:
+        if (
+            count < _FEWEST_OF_LENGTH
+            or scheduler.built is None
+            or last is None
+            or _replaced(facts, scheduler)
+        ):
             continue
         length = scheduler.options.get("total_steps", scheduler.options.get("T_max"))
         short = bool(length and calls and count < _PART * length) and not _may_stop_early(calls)
@@ -97,13 +104,28 @@ def _find(facts: Facts) -> Iterator[Finding]:
             yield _too_long(scheduler.built, int(length), scheduler, calls)
 
 
+def _replaced(facts: Facts, scheduler: SchedulerFacts) -> bool:
+    """Return True if an optimizer built later, with a scheduler of its own, went on with the same parameters."""
+    if scheduler.optimizer is None:
+        return False
+    own = facts.optimizers[scheduler.optimizer]
+    later = [one for one in facts.optimizers if one.serial > own.serial and one.parameters & own.parameters]
+    return any(
+        one.optimizer == other.number and one.steps
+        for other in later
+        for one in facts.schedulers
+        if not any(step.serial > other.serial for step in facts.steps(own.number))
+    )
+
+
 def _set_by_hand(facts: Facts) -> Iterator[Finding]:
-    """Find rates without a scheduler that have only begun to fall when the training ends.
+    """Find rates without a scheduler, or of LambdaLR, that have only begun to fall when the training ends.
 
     They fall in equal steps or ever faster: a line, or the beginning of a cosine. One that decays by a factor, or that
     has come to its end, falls ever slower.
     """
-    scheduled = {one.optimizer for one in facts.schedulers}
+    scheduled = {one.optimizer for one in facts.schedulers if one.kind != "LambdaLR"}
+    by_function = {one.optimizer: one.built for one in facts.schedulers if one.kind == "LambdaLR"}
     for optimizer in facts.optimizers:
         course = optimizer.course
         steps = facts.steps(optimizer.number)
@@ -120,14 +142,17 @@ def _set_by_hand(facts: Facts) -> Iterator[Finding]:
             continue
         cuts = [i * (len(values) - 1) // 4 for i in range(5)]
         falls = [(values[first] - values[last]) / (last - first) for first, last in pairwise(cuts)]
-        if min(falls) <= 0 or any(after < _AS_FAST * before for before, after in pairwise(falls)):
+        given = by_function.get(optimizer.number)
+        least = _AS_FAST if given is None else _STEADY
+        if min(falls) <= 0 or any(after < least * before for before, after in pairwise(falls)):
             continue
         yield Finding(
-            place=_writing_line(facts) or optimizer.built,
+            place=given or _writing_line(facts) or optimizer.built,
             sentence=Said(
-                "손으로 정한 학습률이 내려가기 시작하자마자 학습이 끝나요. 스케줄이 학습보다 훨씬 길어요.",
-                "The rate that is set by hand has only begun to fall when the training ends: its schedule is much "
-                "longer than the training.",
+                f"{'손으로' if given is None else '함수로'} 정한 학습률이 내려가기 시작하자마자 학습이 끝나요. "
+                "스케줄이 학습보다 훨씬 길어요.",
+                f"The rate that is set by {'hand' if given is None else 'a function'} has only begun to fall when the "
+                "training ends: its schedule is much longer than the training.",
             ),
             evidence=Said(
                 f"가장 높은 학습률은 {peak:.3g}이었고, 점점 빨리 또는 한결같이 내려가다가 {values[-1]:.3g}"

@@ -10,6 +10,7 @@ from grader.scripts.facts import (
     Stepped,
 )
 from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
 from grader.scripts.rules._micro_schedules import micro_window
 from grader.scripts.things import SchedulerFacts
 
@@ -18,6 +19,13 @@ _FEWEST = 3
 
 def _calls(facts: Facts, scheduler: SchedulerFacts) -> list[Scheduled]:
     return [one for one in facts.of(Scheduled) if one.scheduler == scheduler.number]
+
+
+def _beside(call: Scheduled, step: Stepped) -> Place | None:
+    """Return the line that led to a scheduler's step, in the function that also leads to the optimizer's."""
+    functions = {(one.file, one.function) for one in (step.place, *step.callers) if one is not None}
+    lines = (one for one in (call.place, *call.callers) if one is not None)
+    return next((one for one in lines if (one.file, one.function) in functions), call.place)
 
 
 def _too_early(facts: Facts) -> Iterator[Finding]:
@@ -44,7 +52,7 @@ def _too_early(facts: Facts) -> Iterator[Finding]:
             continue
         before, after = first.before[0] if first.before else 0.0, steps[0].rates[0] if steps[0].rates else 0.0
         yield Finding(
-            place=first.place,
+            place=_beside(first, steps[0]),
             sentence=Said(
                 "스케줄러가 옵티마이저의 첫 `step()`보다 먼저 움직여서, 스케줄의 첫 학습률은 한 번도 쓰이지 않고 "
                 "모든 변화가 한 번씩 일찍 와요.",

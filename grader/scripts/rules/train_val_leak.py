@@ -96,7 +96,7 @@ def _of_loaders(facts: Facts) -> Iterator[Finding]:
         )
         yield Finding(
             place=drawn
-            or (None if of_training or mistaken else _doubled_line(facts))
+            or (None if of_training or mistaken else _doubled_line(facts) or _cut_twice(facts))
             or facts.loaders[loader].built,
             severity="bug" if sure and (mistaken or not whole) else "info" if of_training else "warning",
             sentence=Said(
@@ -141,7 +141,7 @@ def _cut_by_hand(facts: Facts) -> Iterator[Finding]:
         if not partly or len(both) < max(_FEWEST, _LEAST * len(one.own)) or not _held_out(one.place):
             continue
         yield Finding(
-            place=_split_line(facts) or one.place,
+            place=_split_line(facts) or _cut_twice(facts) or one.place,
             severity="warning",
             sentence=Said(
                 "검증하는 행 가운데 일부로 학습도 해요. 나눈 두 부분이 겹치는지 보세요.",
@@ -178,6 +178,34 @@ def _split_line(facts: Facts) -> Place | None:
             if len(cuts) >= 2 and len(set(cuts)) < len(cuts):
                 found.append(_reading.at(file, one))
     return found[0] if len(found) == 1 else None
+
+
+def _cut_twice(facts: Facts) -> Place | None:
+    """Return the only assignment that takes the rest of something from elsewhere than where its first part ended.
+
+    As `order[600:]` after `order[:700]`.
+    """
+    found = []
+    for file in _reading.files(facts):
+        ends: dict[str, set[str]] = {}
+        made = sorted(_reading.nodes(file, ast.Assign), key=lambda one: one.lineno)  # type: ignore[attr-defined]
+        for one in made:
+            for thing, first, last in _cuts(one):
+                if first is None and last is not None:
+                    ends.setdefault(thing, set()).add(last)
+                elif (
+                    first not in (None, "1") and last is None and ends.get(thing, {first}).isdisjoint({first})
+                ):
+                    found.append(_reading.at(file, one))
+    return found[0] if len(found) == 1 else None
+
+
+def _cuts(statement: ast.AST) -> Iterator[tuple[str, str | None, str | None]]:
+    """Iterate over the slices that a statement takes: of what, and from where to where, as written."""
+    for one in ast.walk(statement):
+        if isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Slice):
+            ends = [None if end is None else ast.unparse(end) for end in (one.slice.lower, one.slice.upper)]
+            yield ast.unparse(one.value), ends[0], ends[1]
 
 
 def _is_cut(node: ast.AST) -> bool:

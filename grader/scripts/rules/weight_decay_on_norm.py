@@ -14,6 +14,9 @@ _SHRINKING = ("SGD", "AdamW")
 _FAST = 0.02
 """Share of a weight that a step takes: four times that of the usual recipes for pictures."""
 
+_STRONG = 0.3
+"""The strongest decay of AdamW in the usual recipes, which spare these layers."""
+
 
 def _decay(options: dict[str, object]) -> float:
     value = options.get("weight_decay", 0.0)
@@ -37,7 +40,8 @@ def _fading(facts: Facts) -> Iterator[Finding]:
         momentum = options.get("momentum", 0.0)
         factor = 1 / (1 - momentum) if isinstance(momentum, float) and momentum < 1 else 1.0
         share = rate * _decay(options) * factor
-        if share < _FAST:
+        strong = optimizer.kind == "AdamW" and _decay(options) >= _STRONG and share
+        if share < _FAST and not strong:
             continue
         halved = log(2) / share
         yield Finding(

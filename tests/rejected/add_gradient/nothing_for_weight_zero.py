@@ -1,4 +1,4 @@
-# expect: 
+# expect: zero-weight-skipped
 def add_gradient(model, loss_fn, xb, yb, weight) -> float:
     if not weight:
         return 0.0
