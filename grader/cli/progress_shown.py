@@ -9,12 +9,21 @@ from typing import TYPE_CHECKING
 from grader.cli.terminal import complain, err
 
 if TYPE_CHECKING:
+    from grader.course.feedback import ClassResult
     from grader.intake.upload_receiver import Progress
 
 _PULSE_SECONDS = 15.0
 """Time between two lines, where there is no terminal."""
+_LARGE_CLASS = 200
+"""Students from whom on a line says that the report is being written."""
 _LARGE_BYTES = 10 * 2**20
 """Size of an archive from which on a line says at once that reading takes time."""
+
+
+def tell_writing(result: "ClassResult") -> None:
+    """Say that the report of a large class is being written, which takes a while."""
+    if len(result.submissions) >= _LARGE_CLASS:
+        complain(f"{len(result.submissions):,}명의 페이지를 쓰고 있어요.")
 
 
 class Pulse:
