@@ -28,7 +28,7 @@ from grader.cli.class_inputs import (
     tell_marks,
 )
 from grader.cli.own_names import ClassNames, exercises_by_own_name
-from grader.cli.progress_shown import Pulse, tell_writing
+from grader.cli.progress_shown import Pulse, announced
 from grader.cli.terminal import complain, err, out, say
 from grader.cli.terminal import device as device_for
 from grader.grading.warm import without_gc_for_good
@@ -163,8 +163,7 @@ def grade(
             again = _command_again("--changed-only", *described) if result.ungraded else ""
             result = with_regrades(replace(result, regrade=again), results_before(out_dir))
             result = marked(enrolled(result, received), rules, tuple(course.exercises))
-            tell_writing(result)
-            write_report(out_dir, result, course)
+            write_report(out_dir, announced(result), course)
             journal.close()
         out.print(class_table(result, width=out.width))
         if unread := hidden_entries_note(submissions):

@@ -24,7 +24,7 @@ from grader.cli.class_inputs import (
     tell_without_mark,
     with_answers,
 )
-from grader.cli.progress_shown import tell_writing
+from grader.cli.progress_shown import announced
 from grader.cli.terminal import complain, say
 
 if TYPE_CHECKING:
@@ -103,8 +103,7 @@ def mark_again(
         refuse_lost_signs(report, rules.overrides, rules.overrides_path)
         rules = with_answers(rules, report)
         result = marked(result, rules, tuple(course.exercises))
-        tell_writing(result)
-        write_report(report, result, course)
+        write_report(report, announced(result), course)
         keep_files(report, used)
     return result, rules
 

@@ -20,10 +20,11 @@ _LARGE_BYTES = 10 * 2**20
 """Size of an archive from which on a line says at once that reading takes time."""
 
 
-def tell_writing(result: "ClassResult") -> None:
-    """Say that the report of a large class is being written, which takes a while."""
+def announced(result: "ClassResult") -> "ClassResult":
+    """Say that the report of a large class is being written, which takes a while; return the results as they are."""
     if len(result.submissions) >= _LARGE_CLASS:
         complain(f"{len(result.submissions):,}명의 페이지를 쓰고 있어요.")
+    return result
 
 
 class Pulse:

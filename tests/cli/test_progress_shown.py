@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from grader.cli.progress_shown import reading_shown, tell_writing
+from grader.cli.progress_shown import announced, reading_shown
 from tests.report import samples
 
 
 def test_a_large_class_is_announced(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    tell_writing(samples.large_class(199))
+    announced(samples.large_class(199))
     assert capsys.readouterr().err == ""
-    tell_writing(samples.large_class(200))
+    announced(samples.large_class(200))
     assert capsys.readouterr().err == "200명의 페이지를 쓰고 있어요.\n"
     archive = tmp_path / "class.zip"
     archive.write_bytes(bytes(20 * 2**20))
