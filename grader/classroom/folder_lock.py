@@ -5,7 +5,7 @@ The operating system releases the lock when the process ends, however that happe
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
@@ -25,10 +25,11 @@ class Busy(HanstepError):
 
 
 @contextmanager
-def locked_folder(out: Path, advice: str) -> Iterator[None]:
+def locked_folder(out: Path, advice: str) -> Iterator[Callable[[str], None]]:
     """Hold the lock of a folder, which is created if missing, and removed at the end if it was created and is empty.
 
-    If the file system does not support locks, nothing is locked.
+    If the file system does not support locks, nothing is locked. Yields what notes in Korean how far the holder is, for
+    those who find the folder locked.
 
     Args:
         out: the folder.
@@ -42,9 +43,15 @@ def locked_folder(out: Path, advice: str) -> Iterator[None]:
     out.mkdir(parents=True, exist_ok=True)
     file = _locked(out / NAME, out, advice)
     try:
-        os.ftruncate(file, 0)
-        os.write(file, f"프로세스 {os.getpid()}, {datetime.now():%Y-%m-%d %H:%M}에 시작".encode())
-        yield
+        begun = f"프로세스 {os.getpid()}, {datetime.now():%Y-%m-%d %H:%M}에 시작"
+
+        def note(how_far: str) -> None:
+            os.lseek(file, 0, os.SEEK_SET)
+            os.ftruncate(file, 0)
+            os.write(file, ", ".join(filter(None, (begun, how_far))).encode())
+
+        note("")
+        yield note
     finally:
         with suppress(OSError):
             (out / NAME).unlink()  # while the lock is still ours
@@ -52,6 +59,24 @@ def locked_folder(out: Path, advice: str) -> Iterator[None]:
         if made:
             with suppress(OSError):
                 out.rmdir()
+
+
+def holder_of(out: Path) -> str:
+    """Return in Korean which process holds a folder's lock, since when, and how far it is; empty if none does."""
+    try:
+        file = os.open(out / NAME, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0))
+    except OSError:
+        return ""
+    try:
+        return "" if try_lock(file) else _text_in(file)
+    finally:
+        os.close(file)
+
+
+def _text_in(file: int) -> str:
+    """Return what the holder of a lock has written into its file."""
+    told = one_line(os.read(file, _MOST_BYTES).decode("utf-8", "replace"), _MOST_BYTES)
+    return told or "방금 시작"
 
 
 def _locked(path: Path, out: Path, advice: str) -> int:
@@ -64,9 +89,9 @@ def _locked(path: Path, out: Path, advice: str) -> int:
     while True:
         file = os.open(path, flags, 0o644)
         if not try_lock(file):
-            holder = one_line(os.read(file, _MOST_BYTES).decode("utf-8", "replace"), _MOST_BYTES)
+            holder = _text_in(file)
             os.close(file)
-            raise Busy(f"다른 채점이 이 폴더에 결과를 쓰고 있어요: {out} ({holder or '방금 시작'}). {advice}")
+            raise Busy(f"다른 채점이 이 폴더에 결과를 쓰고 있어요: {out} ({holder}). {advice}")
         with suppress(OSError):
             if os.path.samestat(os.fstat(file), os.stat(path)):
                 return file

@@ -121,6 +121,7 @@ def receive_class(
         HanstepError: a file cannot be read, or the rules do not fit the class.
     """
     from grader.classroom.desk.lost_signs import refuse_lost_signs
+    from grader.cli.progress_shown import reading_shown
     from grader.intake.groups import read_class_list
     from grader.intake.other_names import under_course_names
     from grader.intake.receive import receive
@@ -135,7 +136,8 @@ def receive_class(
     roster = read_class_list(rosters, used[GROUPS])
     names = dict(run.own_names)
     known = tuple(run.course.exercises)
-    received = receive(submissions, roster, (*known, *names))
+    with reading_shown(submissions) as progress:
+        received = receive(submissions, roster, (*known, *names), progress)
     for line in received.notes:
         say(line)
     renamed, unused = under_course_names(received.submissions, names)
@@ -294,13 +296,16 @@ def _age(path: Path) -> str:
     return f"{changed:%Y-%m-%d}에 저장, {ago}"
 
 
-def tell_marks(report: Path, result: "ClassResult", rules: "Rules") -> None:
+def tell_marks(
+    report: Path, result: "ClassResult", rules: "Rules", *, has_told_command: bool = False
+) -> None:
     """Say how many students have a final mark and a reason beside it, and who has none or a doubtful one.
 
     Args:
         report: the report's folder, with the files given by hand.
         result: the results as they are now.
         rules: what the marks were computed by.
+        has_told_command: True if the command that grades unread files stands just above.
     """
     from grader.gradebook.marking import taken_as_in_time
 
@@ -335,7 +340,7 @@ def tell_marks(report: Path, result: "ClassResult", rules: "Rules") -> None:
         say(f"마감이 아직 지나지 않아서 0점을 주지 않은 학생 {len(early):,}명: {listed(early, '명')}")
     _tell_fallen(result)
     _tell_misfits(report, result)
-    tell_without_mark(result)
+    tell_without_mark(result, has_told_command=has_told_command)
 
 
 def _tell_fallen(result: "ClassResult") -> None:
@@ -380,7 +385,7 @@ def _tell_misfits(report: Path, result: "ClassResult") -> None:
         )
 
 
-def tell_without_mark(result: "ClassResult") -> None:
+def tell_without_mark(result: "ClassResult", *, has_told_command: bool = False) -> None:
     """Say who has no mark because files could not be read, and by which command they are graded."""
     from grader.report.plain_text import one_line
 
@@ -388,9 +393,11 @@ def tell_without_mark(result: "ClassResult") -> None:
     if not waiting:
         return
     again = result.regrade or "grader grade 제출물폴더 --out 결과폴더 --changed-only"
+    command = "" if has_told_command and result.regrade else f": {again}"
     say(
         f"읽지 못한 파일이 있어서 점수를 비워 둔 학생 {len(waiting):,}명: {listed(waiting, '명')}. 파일을 고친 다음 "
-        f"다시 채점하거나 --override로 점수를 적어 주세요: {again}"
+        f"{'다시 채점하거나' if command else '위의 명령으로 다시 채점하거나'} --override로 점수를 적어 주세요"
+        f"{command or '.'}"
     )
 
 

@@ -5,9 +5,8 @@ import secrets
 import shlex
 import signal
 import sys
-import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +28,7 @@ from grader.cli.class_inputs import (
     tell_marks,
 )
 from grader.cli.own_names import ClassNames, exercises_by_own_name
+from grader.cli.progress_shown import Pulse, announced
 from grader.cli.terminal import complain, err, out, say
 from grader.cli.terminal import device as device_for
 from grader.grading.warm import without_gc_for_good
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from grader.intake.receive import Received
     from grader.submission.submission import Submission
 
-_PULSE_SECONDS = 15.0
-"""Time between two lines on how far grading is, where there is no terminal."""
 _MOST_JOBS = 10_000  # upper limit with Ray, meaning "as many as the cluster has processors"
 
 
@@ -128,7 +126,7 @@ def grade(
         from grader.report.write_report import write_report
         from grader.submission.class_folder import hidden_entries_note
     refuse_inside(out_dir, submissions)
-    with locked_folder(out_dir, "끝나기를 기다리거나, --out으로 다른 폴더를 알려 주세요."):
+    with locked_folder(out_dir, "끝나기를 기다리거나, --out으로 다른 폴더를 알려 주세요.") as note:
         run = GradingRun(
             course,
             lessons,
@@ -159,18 +157,18 @@ def grade(
             todo = deque(submission for submission in received.submissions if not journal.has(submission))
             # Frees each submission's text as soon as it is graded.
             received = replace(received, submissions=())
-            _grade_all(run, todo, journal, len(students))
+            _grade_all(run, todo, journal, len(students), note)
             result = journal.result(students)
             # It names the results folder, so it stands only where it is needed: runs of one class are compared.
             again = _command_again("--changed-only", *described) if result.ungraded else ""
             result = with_regrades(replace(result, regrade=again), results_before(out_dir))
             result = marked(enrolled(result, received), rules, tuple(course.exercises))
-            write_report(out_dir, result, course)
+            write_report(out_dir, announced(result), course)
             journal.close()
         out.print(class_table(result, width=out.width))
         if unread := hidden_entries_note(submissions):
             say(unread)
-        tell_marks(out_dir, result, rules)
+        tell_marks(out_dir, result, rules, has_told_command=True)
         if question:
             say(question)
         say(f"결과: {out_dir / 'index.html'}  ·  시드 {run.seed}")
@@ -230,18 +228,28 @@ def _chosen(
 
     Raises:
         CourseError: there is no such lesson or exercise.
-        CommandError: an exercise gives no points, or is in none of the lessons.
+        CommandError: some exercises give no points, or are in none of the lessons; all of them are named.
     """
     named = [course.exercise(name) for name in dict.fromkeys(exercises)]
     keys = [course.lesson(key).id for key in lessons] or list(dict.fromkeys(one.lesson for one in named))
-    for one in named:
-        if one.kind != "exercise":
-            raise CommandError(f"점수에 들지 않는 과제라서 이것만 채점할 수 없어요: '{one.name}'")
-        if one.lesson not in keys:
-            raise CommandError(
-                f"'{one.name}' 연습은 레슨 {one.lesson}에 있어요. --lesson을 빼거나 더해 주세요: "
-                f"--lesson {one.lesson}"
-            )
+    if extra := [one for one in named if one.kind != "exercise"]:
+        where = dict.fromkeys(one.lesson for one in extra)
+        counted = "; ".join(
+            f"레슨 {key} {', '.join(one.name for one in course.lesson(key).counted)}" for key in where
+        )
+        raise CommandError(
+            f"점수에 들지 않는 과제(몸풀기, 보너스)라서 --exercise로 고를 수 없어요: "
+            f"{', '.join(one.name for one in extra)}. 점수에 드는 연습: {counted}"
+        )
+    if outside := [one for one in named if one.lesson not in keys]:
+        told = "; ".join(f"'{one.name}' 연습은 레슨 {one.lesson}에 있어요" for one in outside)
+        inside = [one.name for one in named if one.lesson in keys]
+        whole = inside or [one.name for key in keys for one in course.lesson(key).counted]
+        raise CommandError(
+            f"{told}. --exercise는 --lesson으로 고른 레슨 안에서 고르고, 다른 레슨의 연습을 더하지는 않아요. "
+            "--lesson을 빼고 채점할 연습을 모두 적어 주세요: "
+            f"--exercise {','.join((*whole, *(one.name for one in outside)))}"
+        )
     graded = tuple(course.lesson(key) for key in keys) or course.lessons
     return graded, tuple(one.name for one in named)
 
@@ -322,8 +330,14 @@ def _explain_resuming(again: str) -> Iterator[None]:
         ) from error
 
 
-def _grade_all(run: "GradingRun", todo: "deque[Submission]", journal: "Journal", total: int) -> None:
-    """Grade the submissions in `todo`, and show a progress bar up to `total`."""
+def _grade_all(
+    run: "GradingRun",
+    todo: "deque[Submission]",
+    journal: "Journal",
+    total: int,
+    note: Callable[[str], None],
+) -> None:
+    """Grade the submissions in `todo`; show a progress bar up to `total`, and note how far it is for other commands."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from grader.classroom.grade_class import grade_class
@@ -334,30 +348,16 @@ def _grade_all(run: "GradingRun", todo: "deque[Submission]", journal: "Journal",
     with Progress(*columns, console=err, transient=True) as bar, _acknowledge_interrupt():
         task = bar.add_task("채점", total=total, completed=total - len(todo))
 
-        pulse = _Pulse(total, total - len(todo))
+        pulse = Pulse()
 
         def finished(result: Any) -> None:
             journal.add(result)
             bar.update(task, advance=1)
-            pulse.beat()
+            done = int(bar.tasks[0].completed)
+            pulse.beat("채점", done, total)
+            note(f"채점 {done:,}/{total:,}")
 
         grade_class(run, todo, finished)
-
-
-class _Pulse:
-    """Without a terminal, where no bar is drawn, says every few seconds how far grading is."""
-
-    def __init__(self, total: int, done: int) -> None:
-        self._total, self._done = total, done
-        self._last = time.monotonic()
-
-    def beat(self) -> None:
-        """Count one more submission, and say how many there are if some time has passed."""
-        self._done += 1
-        now = time.monotonic()
-        if not err.is_terminal and (now - self._last >= _PULSE_SECONDS or self._done == self._total):
-            self._last = now
-            complain(f"채점 {self._done:,}/{self._total:,}")
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from grader.cli.class_inputs import (
     tell_without_mark,
     with_answers,
 )
+from grader.cli.progress_shown import announced
 from grader.cli.terminal import complain, say
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def mark_again(
         refuse_lost_signs(report, rules.overrides, rules.overrides_path)
         rules = with_answers(rules, report)
         result = marked(result, rules, tuple(course.exercises))
-        write_report(report, result, course)
+        write_report(report, announced(result), course)
         keep_files(report, used)
     return result, rules
 
@@ -341,12 +342,17 @@ def read_result(report: Path) -> "ClassResult":
     Raises:
         ResultsError: there are none, or they cannot be read.
     """
+    from grader.classroom.folder_lock import holder_of
     from grader.report.results import ResultsError, from_json
 
     path = report / "results.json"
     try:
         return from_json(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError) as error:
+        if holder := holder_of(report):
+            raise ResultsError(
+                f"아직 채점하고 있어서 결과가 없어요: {report} ({holder}). 채점이 끝난 다음 다시 실행해 주세요."
+            ) from error
         raise ResultsError(
             f"채점 결과가 없어요: {path}. 먼저 채점해 주세요: grader grade 제출물폴더 --out {report}"
         ) from error

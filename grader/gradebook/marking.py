@@ -15,7 +15,7 @@ from math import ceil
 from grader.base.errors import HanstepError
 from grader.base.names import listed
 from grader.course.feedback import Absent, ClassResult, Feedback, SubmissionResult
-from grader.course.marks import ExerciseMark, Mark
+from grader.course.marks import Comment, ExerciseMark, Mark
 from grader.gradebook.comments import WrittenComment
 from grader.gradebook.comments import by_student as comments_by_student
 from grader.gradebook.extensions import Extension, extensions_by_student
@@ -89,7 +89,9 @@ def marked(
     for submission in result.submissions:
         key = student_key(submission)
         mark = marker.mark(submission, by_hand.get(key, ()), extended.get(key)) if has_rules else None
-        submissions.append(replace(submission, mark=mark, comments=said.get(key, ())))
+        given_so_far = marker.while_waiting(submission, by_hand.get(key, ())) if mark is None else ()
+        told = (*given_so_far, *said.get(key, ()))
+        submissions.append(replace(submission, mark=mark, comments=told))
     full = max((s.mark.max_score for s in submissions if s.mark is not None), default=0.0)
     absent = []
     for one in result.absent:
@@ -166,6 +168,17 @@ class _Marker:
         is_excused = extension is not None and extension.excused
         waits = not is_excused and self._awaits_reading(submission, given)
         return None if waits else self._mark(submission, given, extension)
+
+    def while_waiting(self, submission: SubmissionResult, by_hand: Sequence[Override]) -> tuple[Comment, ...]:
+        """Return what was given by hand for single exercises, of a student who has no mark yet that could show it."""
+        given, found = _by_exercise(by_hand), []
+        for feedback in submission.feedbacks:
+            if overrides := given.get(feedback.exercise):
+                reasons: list[str] = []
+                self._by_hand(overrides, *scaled_score(feedback, self.policy), feedback.exercise, reasons)
+                said = " ".join(reason.removeprefix(f"{feedback.exercise}: ") for reason in reasons)
+                found.append(Comment(feedback.exercise, said))
+        return tuple(found)
 
     def _awaits_reading(self, submission: SubmissionResult, given: Mapping[str, Sequence[Override]]) -> bool:
         """Return True if an exercise that counts could not be read, and its score is not given by hand either."""

@@ -29,7 +29,7 @@ from grader.base.errors import HanstepError
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 
-_LIMITS = os.name == "posix"
+CAN_LIMIT = os.name == "posix"
 """True if this platform can limit a child process."""
 MEMORY_BYTES = 2 * 2**30
 """Limit of the child's address space; the largest notebook that is accepted takes a fifth of it."""
@@ -119,7 +119,7 @@ class LimitedChild:
         Kinds: `value`, `raised` (an exception for the caller), `failed` (name of an unexpected exception), `time`,
         `memory`, `died` (exit code).
         """
-        if not _LIMITS:
+        if not CAN_LIMIT:
             return _called(function, args, kwargs)
         if self._connection is None:
             self._begin()

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from grader.base.file_names import safe_filename
@@ -12,7 +13,7 @@ from grader.intake.beside import doubt_notes, doubts, download_notes, read_downl
 from grader.intake.handover import Handover, entries
 from grader.intake.match import match_labels
 from grader.intake.roster import Roster
-from grader.intake.upload_receiver import UploadReceiver
+from grader.intake.upload_receiver import PLACING, READING, Progress, UploadReceiver, silent
 from grader.submission.class_folder import read_class
 from grader.submission.find_files import MAX_DEPTH, Unreadable, is_skipped
 from grader.submission.submission import Submission
@@ -43,13 +44,16 @@ class Received:
     """Names of files and folders that are not graded, since nobody is known to have handed them in."""
 
 
-def receive(source: Path, roster: Roster | None, exercise_names: Collection[str]) -> Received:
+def receive(
+    source: Path, roster: Roster | None, exercise_names: Collection[str], progress: Progress = silent
+) -> Received:
     """Read what a class handed in.
 
     Args:
         source: a learning system's download, packed or not, or a folder with one entry per student.
         roster: the class's roster; None if there is none.
         exercise_names: exercises of the course.
+        progress: told how far reading is.
 
     Raises:
         IntakeError: the archive or the download is broken.
@@ -57,7 +61,7 @@ def receive(source: Path, roster: Roster | None, exercise_names: Collection[str]
         ClassFolderError: it contains no student.
         OSError: the temporary folder cannot be written.
     """
-    with temporary_folder() as workplace, UploadReceiver(workplace / "unpacked") as uploads:
+    with temporary_folder() as workplace, UploadReceiver(workplace / "unpacked", progress) as uploads:
         packed = source.suffix.lower() == ".zip" and source.is_file()
         folder = workplace / "download" if packed else source
         refused = uploads.unpack(source, folder) if packed else ()
@@ -72,7 +76,6 @@ def receive(source: Path, roster: Roster | None, exercise_names: Collection[str]
         found = [*refused, *download_notes(download, handovers, left)]
         why = doubts(matched, roster, left)
         by_label: dict[str, tuple[Handover, Person]] = {}
-        problems: dict[str, tuple[Unreadable, ...]] = {}
         notes: dict[str, tuple[str, ...]] = {}
         copies: list[str] = []
         taken: set[str] = set()
@@ -82,9 +85,14 @@ def receive(source: Path, roster: Roster | None, exercise_names: Collection[str]
                 label = _free_label(person, taken)
                 by_label[label] = handover, person
                 notes[label] = (*_team_note(handover.name, team), *handover.notes)
-                problems[label] = uploads.place(handover.parts, workplace / "class" / label)
                 copies += [label] if number else []
-        read = read_class(workplace / "class", exercise_names, uploads.read)
+
+        def place(label: str) -> tuple[Unreadable, ...]:
+            return uploads.place(by_label[label][0].parts, workplace / "class" / label)
+
+        placed = uploads.each(PLACING, place, list(by_label))
+        problems = dict(zip(by_label, placed, strict=True))
+        read = read_class(workplace / "class", exercise_names, uploads.read, partial(uploads.each, READING))
         return Received(
             tuple(
                 replace(
@@ -163,7 +171,8 @@ def _receive_plain_folder(
     folder: Path, roster: Roster | None, exercise_names: Collection[str], uploads: UploadReceiver
 ) -> Received:
     """Read a plain class folder, in which each entry is named after its student."""
-    submissions = tuple(read_class(folder, exercise_names, uploads.read_unplaced))
+    each = partial(uploads.each, READING)
+    submissions = tuple(read_class(folder, exercise_names, uploads.read_unplaced, each))
     matched = match_labels([submission.student for submission in submissions], roster)
     taken = {submission.student.casefold() for submission in submissions}
     shared: list[Submission] = []

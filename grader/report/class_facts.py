@@ -33,6 +33,11 @@ def is_unread(submission: SubmissionResult) -> bool:
     return submission.is_ungraded and not any(map(tried, submission.feedbacks))
 
 
+def settled_by_hand(result: ClassResult) -> int:
+    """Return how many of the submissions that could not be read have a mark all the same."""
+    return len(result.ungraded) - len(result.without_mark)
+
+
 def without_dropped(result: ClassResult) -> ClassResult:
     """Return the results without the exercises that the policy drops for everybody: nobody is asked about them."""
     dropped = [

@@ -28,6 +28,7 @@ from grader.report.class_facts import (
     only_extras,
     reteach,
     score_bins,
+    settled_by_hand,
     tried,
     without_dropped,
 )
@@ -143,6 +144,7 @@ def class_page(result: ClassResult, course: Course, names: Sequence[str], when: 
         hardest=hardest_first(exercises),
         worst=_most_frequent(maps),
         kinds=[(key, label, numbers[key]) for key, (label, _) in _KINDS.items() if numbers[key]],
+        settled=settled_by_hand(result),
         queue=[student for student in students if student.result.is_ungraded],
         fallen=fallen,
         halted=_HALTED,

@@ -16,6 +16,7 @@ from grader.report.class_facts import (
     feedback_to_read_first,
     is_unread,
     only_extras,
+    settled_by_hand,
     tried,
     without_dropped,
 )
@@ -69,8 +70,10 @@ def _queue(result: ClassResult) -> list[RenderableType]:
     queue = result.ungraded
     if not queue:
         return []
+    settled = settled_by_hand(result)
+    by_hand = f". 그중 {settled:,}개에는 점수를 직접 주었어요" if settled else ""
     lines: list[RenderableType] = [
-        Text(f"\n채점하지 못한 제출 {len(queue)}개 (0점이 아니에요)", style="bold yellow")
+        Text(f"\n채점하지 못한 제출 {len(queue)}개 (0점이 아니에요{by_hand})", style="bold yellow")
     ]
     for submission in queue[:_ROWS_SHOWN]:
         student = plain_text.one_line(submission.student, 40)

@@ -2,9 +2,10 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from grader.base.errors import HanstepError
 from grader.base.files import require_class
@@ -24,6 +25,22 @@ Reader = Callable[[Path, str, Collection[str], Path], Submission]
 """Function that reads one student's folder or file; same arguments as `read_files`: path, student's name, exercise
 names, root below which no link is followed."""
 
+_Item = TypeVar("_Item")
+_Made = TypeVar("_Made")
+
+
+class Each(Protocol):
+    """Calls a function with each item, perhaps several at a time."""
+
+    def __call__(self, make: Callable[[_Item], _Made], items: Sequence[_Item], /) -> Sequence[_Made]:
+        """Return the results in the items' order."""
+
+
+def one_by_one(make: Callable[[_Item], _Made], items: Sequence[_Item]) -> Sequence[_Made]:
+    """Call a function with each item in turn."""
+    return [make(item) for item in items]
+
+
 _ARCHIVES = (*ARCHIVES, *CLOSED_ARCHIVES)
 """Files that are somebody's work, opened or not."""
 _MAX_HOPS = 40
@@ -38,7 +55,10 @@ class ClassFolderError(HanstepError):
 
 
 def read_class(
-    folder: Path, exercise_names: Collection[str], read_one: Reader = read_files
+    folder: Path,
+    exercise_names: Collection[str],
+    read_one: Reader = read_files,
+    each: Each = one_by_one,
 ) -> list[Submission]:
     """Read every student of a class: each folder and each `.py` or `.ipynb` file directly under `folder`.
 
@@ -48,6 +68,7 @@ def read_class(
         folder: the class folder.
         exercise_names: names of all exercises of the course.
         read_one: function that reads one student's folder or file.
+        each: calls it for each student.
 
     Returns:
         The submissions, in natural order of the students' names.
@@ -72,11 +93,13 @@ def read_class(
             " 이 폴더 바로 아래에 있어야 해요."
         )
     root = os.path.realpath(folder)
-    submissions = []
-    for named in sorted(_unique_names(students), key=lambda named: natural(named.student)):
-        read = _read_student(named.entry, named.student, root, exercise_names, read_one)
-        submissions.append(replace(read, notes=(*named.notes, *read.notes)))
-    return _with_shared_files_noted(submissions)
+
+    def read(named: _Named) -> Submission:
+        found = _read_student(named.entry, named.student, root, exercise_names, read_one)
+        return replace(found, notes=(*named.notes, *found.notes))
+
+    ordered = sorted(_unique_names(students), key=lambda named: natural(named.student))
+    return _with_shared_files_noted(each(read, ordered))
 
 
 def hidden_entries_note(folder: Path) -> str:
@@ -182,7 +205,7 @@ def _other_student(link: Path, root: str) -> str | None:
     return None
 
 
-def _with_shared_files_noted(submissions: list[Submission]) -> list[Submission]:
+def _with_shared_files_noted(submissions: Sequence[Submission]) -> list[Submission]:
     """Add a note to each submission that shares a file on disk (a hard link) with another student's.
 
     Hard links are read all the same, because some file systems turn equal files into hard links by themselves.

@@ -18,6 +18,7 @@ from grader.observe.wording import with_particle
 from grader.submission.cells import Cell, module_of, percent_cells, written_file
 from grader.submission.file_code import code_of_file
 from grader.submission.lifting import without_main_guard
+from grader.submission.parsed_cells import Unit, parse_cell, parse_recovered
 from grader.submission.practice_cells import (
     Practice,
     is_blank,
@@ -25,7 +26,7 @@ from grader.submission.practice_cells import (
     without_practice,
 )
 from grader.submission.practice_files import practices, tool_of
-from grader.submission.recovery import Broken, Recovery, recover, spans_of
+from grader.submission.recovery import Broken, recover, spans_of
 from grader.submission.statements import (
     Block,
     bound_names,
@@ -288,7 +289,7 @@ def _problem(broken: Broken, cell: Cell, before: int) -> Problem:
     return Problem(line, message, broken.text, cell.exercises, broken.name, broken.shown, broken.error.above)
 
 
-def _unindented(unit: "_Unit", before: int, exercises: Collection[str]) -> Iterator[Problem]:
+def _unindented(unit: Unit, before: int, exercises: Collection[str]) -> Iterator[Problem]:
     """Yield the exercises whose lines stand below an empty definition; there are `before` lines of program above."""
     for name in {s.name for s in unit.block.body if isinstance(s, ast.FunctionDef)} & set(exercises):
         found = unindented_line(unit.block.body, name)
@@ -305,7 +306,7 @@ def _note_on_unreadable_file(problem: Problem, place: Place) -> str:
     )
 
 
-def _notes_on(unit: "_Unit") -> Iterator[str]:
+def _notes_on(unit: Unit) -> Iterator[str]:
     """Yield Korean lines about what was left out to read a cell or file, and about a `%%writefile`."""
     where = "" if unit.cell.number is None else f"코드 셀 {unit.cell.number}의 "
     if unit.is_lifted:
@@ -372,7 +373,7 @@ def _place(cell: int | None, line: int) -> Place:
 
 def names_bound_when_graded(cells: Sequence[Cell], exercises: Collection[str]) -> set[str]:
     """Return the names that a notebook of these cells binds when graded; `*` stands for those of a star import."""
-    blocks = [_unit(cell, exercises).block for cell in cells]
+    blocks = [parse_cell(cell, exercises).block for cell in cells]
     kept = select(blocks, exercises, is_module=False)
     return set().union(*map(bound_names, blocks, kept))
 
@@ -382,8 +383,8 @@ def surroundings(cell: Cell, name: str, others: Sequence[Cell], exercises: Colle
 
     Only statements that grading keeps are included: a demo's results are not available to a graded exercise.
     """
-    blocks = [_unit(other, exercises).block for other in others]
-    needed = needed_names([*blocks, _unit(cell, exercises).block], (name,))
+    blocks = [parse_cell(other, exercises).block for other in others]
+    needed = needed_names([*blocks, parse_cell(cell, exercises).block], (name,))
     lines: list[str] = []
     for block, kept in zip(blocks, select(blocks, exercises, is_module=False), strict=True):
         chosen = [index for index in kept if block.uses[index].bound & {*needed, "*"}]
@@ -396,34 +397,9 @@ def without_demos(module: str, exercises: Collection[str]) -> str:
     return _read(Path("module.py"), "module.py", module, exercises).text
 
 
-@dataclass(frozen=True)
-class _Unit:
-    """Source that is parsed as a whole: a cell, or an entire `.py` file."""
-
-    cell: Cell
-    """The source as it was handed in."""
-    block: Block
-    recovery: Recovery
-    is_lifted: bool = False
-    """True if answers were lifted out of a main guard."""
-
-
-def _unit(cell: Cell, exercises: Collection[str]) -> _Unit:
-    """Parse what can be read of one cell."""
-    return _unit_of(cell, recover(cell.text), exercises)
-
-
-def _unit_of(cell: Cell, recovery: Recovery, exercises: Collection[str]) -> _Unit:
-    """Parse what was recovered of one cell; if it is tagged for an exercise, mark all its statements as tagged."""
-    text = without_main_guard(recovery.text, exercises)
-    body = tuple(parse(text))
-    tagged = frozenset(range(len(body) if cell.exercises else 0))
-    return _Unit(cell, Block(tuple(text.split("\n")), body, tagged), recovery, text != recovery.text)
-
-
 def _module(
     name: str, text: str, exercises: Collection[str]
-) -> tuple[list[_Unit], tuple[Practice, ...], frozenset[str]]:
+) -> tuple[list[Unit], tuple[Practice, ...], frozenset[str]]:
     """Parse what can be read of a `.py` file, without practice.
 
     Returns:
@@ -440,17 +416,17 @@ def _module(
     body = tuple(parse(lifted))
     block = Block(tuple(lifted.split("\n")), body, _tagged(body, percent_cells(text)))
     cell = Cell(None, 1, text, (), written_file(text))
-    return [_Unit(cell, block, recovery, lifted != recovery.text)], practice, removed
+    return [Unit(cell, block, recovery, lifted != recovery.text)], practice, removed
 
 
 def _notebook(
     cells: list[Cell], exercises: Collection[str]
-) -> tuple[list[_Unit], tuple[Practice, ...], frozenset[str]]:
+) -> tuple[list[Unit], tuple[Practice, ...], frozenset[str]]:
     """Parse what can be read of a notebook's cells, without practice; return the same as `_module`."""
     before = _apparent_definitions([cell.text for cell in cells])
     cells, practice = without_practice(cells, exercises)
     removed = before - _apparent_definitions([cell.text for cell in cells])
-    units = [_unit(cell, exercises) for cell in cells]
+    units = [parse_cell(cell, exercises) for cell in cells]
     if any(
         unit.recovery.is_partial for unit in units
     ):  # The text did not parse before, so practice could not be found in it.
@@ -462,11 +438,11 @@ def _notebook(
         )
         for index, (unit, answer) in enumerate(zip(units, answers, strict=True)):
             if unit.recovery.text != answer.text:
-                units[index] = _unit_of(unit.cell, replace(unit.recovery, text=answer.text), exercises)
+                units[index] = parse_recovered(unit.cell, replace(unit.recovery, text=answer.text), exercises)
     return _without_copies(units, exercises), practice, removed
 
 
-def _without_copies(units: list[_Unit], exercises: Collection[str]) -> list[_Unit]:
+def _without_copies(units: list[Unit], exercises: Collection[str]) -> list[Unit]:
     """Empty each cell that writes a file if it defines an exercise that a cell without `%%writefile` also defines, or
     if it defines none and no other cell imports its file.
     """
@@ -474,14 +450,14 @@ def _without_copies(units: list[_Unit], exercises: Collection[str]) -> list[_Uni
     ran = set().union(*(names for unit, names in zip(units, defined, strict=True) if not unit.cell.written))
     statements = [statement for unit in units for statement in unit.block.body]
 
-    def is_needed(unit: _Unit, names: set[str]) -> bool:
+    def is_needed(unit: Unit, names: set[str]) -> bool:
         if names:
             return not names & ran
         module = frozenset({module_of(unit.cell.written)})
         return any(imports_from(statement, module) for statement in statements)
 
     return [
-        _unit(replace(unit.cell, text="\n" * unit.cell.text.count("\n"), written=""), exercises)
+        parse_cell(replace(unit.cell, text="\n" * unit.cell.text.count("\n"), written=""), exercises)
         if unit.cell.written and not is_needed(unit, names)
         else unit
         for unit, names in zip(units, defined, strict=True)

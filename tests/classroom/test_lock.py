@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from grader.classroom.folder_lock import NAME, Busy, locked_folder
+from grader.classroom.folder_lock import NAME, Busy, holder_of, locked_folder
+from grader.cli.instructor import read_result
+from grader.report.results import ResultsError
 from tests.places import ROOT
 
 ADVICE = "끝난 다음 다시 실행해 주세요."
@@ -99,3 +101,17 @@ def test_a_second_run_into_one_folder_ends_with_a_sentence(tmp_path: Path) -> No
     assert "Traceback" not in run.stderr
     assert time.monotonic() - begun < 60
     assert not (tmp_path / "report" / "index.html").exists()
+
+
+def test_others_are_told_how_far_the_holder_is(tmp_path: Path) -> None:
+    assert holder_of(tmp_path / "none") == holder_of(tmp_path) == ""
+    with locked_folder(tmp_path, ADVICE) as note:
+        assert holder_of(tmp_path).endswith("에 시작")
+        note("채점 12/600")
+        note("채점 9/600")
+        assert holder_of(tmp_path).endswith("에 시작, 채점 9/600")
+        with pytest.raises(ResultsError, match=r"아직 채점하고 있어서 .*, 채점 9/600\)\."):
+            read_result(tmp_path)
+    assert holder_of(tmp_path) == ""
+    with pytest.raises(ResultsError, match="먼저 채점해 주세요"):
+        read_result(tmp_path)

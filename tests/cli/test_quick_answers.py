@@ -36,7 +36,12 @@ MISTYPED = [
     ("grade . --roster nosuch.csv", "파일이 없어요: nosuch.csv"),
     ("grade . --exercise train_stp", "혹시 'train_step'인가요?"),
     ("grade . --exercise mend_step", "점수에 들지 않는 과제"),
+    (
+        "grade . --exercise fit,mend_step,sam_step,lr_range_test",
+        "고를 수 없어요: mend_step, lr_range_test. 점수에 드는 연습: 레슨 01 train_step, ",
+    ),
     ("grade . --lesson 02 --exercise train_step", "'train_step' 연습은 레슨 01에 있어요"),
+    ("grade . --lesson 01 --exercise fit,amp_step", "모두 적어 주세요: --exercise fit,amp_step"),
     ("grade . --lesson 99", "'99' 레슨은 없어요. 있는 레슨: 01"),
     ("grade . --device gpu", "--device에는 auto, cpu, cuda"),
     ("mark nosuch", "채점 결과가 없어요: nosuch"),

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -74,6 +75,20 @@ def test_a_mark_by_hand_is_one(tmp_path: Path) -> None:
     assert marked(a_class(), rules(tmp_path, "", part), graded.KNOWN).submissions[1].mark is None
     more = "학번,연습,점수,까닭\n20240002,전체,+1,토론\n"
     assert marked(a_class(), rules(tmp_path, "", more), graded.KNOWN).submissions[1].mark is None
+
+
+def test_what_was_given_so_far_is_told_while_the_mark_waits(tmp_path: Path) -> None:
+    table = "학번,연습,점수,까닭\n20240002,train,5,직접 읽음\n"
+    result = marked(a_class(), rules(tmp_path, "", table), graded.KNOWN)
+    assert [s.comments for s in result.submissions if s.mark is not None] == [(), ()]
+    (said,) = result.submissions[1].comments
+    assert said.exercise == "train"
+    assert re.fullmatch(r"5/\d+점을 직접 주었어요\. 직접 읽음", said.text)
+    assert marked(result, rules(tmp_path, "", table), graded.KNOWN) == result, "told once, however often"
+    write_report(tmp_path / "out", result, samples.course())
+    page = Parsed((tmp_path / "out/feedback/20240002_이서준.html").read_text(encoding="utf-8")).text
+    assert "직접 주었어요. 직접 읽음" in page
+    assert "아직 점수가 없어요" in page
 
 
 def test_an_exercise_that_does_not_count_may_stay_unread(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def test_what_is_the_machines_or_can_be_mended_is_raised() -> None:
 
 def test_without_limits_the_function_runs_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """On Windows; what it raises is told in the same way."""
-    monkeypatch.setattr(child_process, "_LIMITS", False)
+    monkeypatch.setattr(child_process, "CAN_LIMIT", False)
     with LimitedChild() as child:
         assert child.call(apart_calls.pid) == os.getpid()
         with pytest.raises(CallFailed, match="RecursionError"):

@@ -284,3 +284,12 @@ def test_what_macos_adds_is_nobodys(tmp_path: Path) -> None:
     for source in (downloads.write(tmp_path / "folder", files), tmp_path / "d.zip"):
         (submission,) = receive(source, None, NAMES).submissions
         assert [f.name for f in submission.files] == ["hw.py"]
+
+
+def test_reading_tells_how_far_it_is(tmp_path: Path) -> None:
+    told: list[tuple[str, int, int]] = []
+    for student in ("a", "b", "c"):
+        (tmp_path / f"{student}.py").write_text("def train_step(): ...\n")
+    found = receive(tmp_path, None, NAMES, lambda *how_far: told.append(how_far))
+    assert [submission.student for submission in found.submissions] == ["a", "b", "c"]
+    assert told == [("제출물 읽기", done, 3) for done in range(4)]

@@ -317,6 +317,18 @@ def test_the_map_of_one_section_counts_only_its_students(opened: Opened) -> None
     assert page.locator("#map-section").input_value() == ""
 
 
+def test_the_table_is_laid_out_when_it_comes_near(opened: Opened) -> None:
+    """Else a class of 600 keeps the browser busy twice as long before anything can be clicked."""
+    drawn = "document.querySelector('#roll tbody tr').checkVisibility({contentVisibilityAuto: true})"
+    page = opened("huge")
+    page.set_viewport_size({"width": 1280, "height": 100})
+    page.reload()
+    assert not page.evaluate(drawn)
+    page.evaluate("document.getElementById('students').scrollIntoView()")
+    page.wait_for_function(drawn)
+    assert len(shown(page)) == 200
+
+
 def test_three_hundred_students_are_short_on_a_phone(opened: Opened) -> None:
     for script in (True, False):
         page = opened("sections", width=390, script=script)

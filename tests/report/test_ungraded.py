@@ -4,10 +4,15 @@ import io
 import json
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 
+import pytest
 from rich.console import Console
 
+from grader.cli.class_inputs import tell_marks
 from grader.course.feedback import ClassResult, SubmissionResult, Unread
+from grader.course.marks import Mark
+from grader.gradebook.marking import Rules
 from grader.report import words
 from grader.report.class_page import class_page
 from grader.report.class_table import class_table
@@ -79,3 +84,20 @@ def test_what_could_not_be_read_has_no_points_beside_it() -> None:
     """It says that there is no mark yet: `0/4` beside that reads like one."""
     assert words.mark_in_points(samples.stopped("unreadable"), "점") == "—"
     assert words.mark_in_points(samples.stopped("timeout"), "점") == "0/4점"
+
+
+def test_those_marked_by_hand_are_told_apart() -> None:
+    result = _result(replace(BROKEN, mark=Mark(2.0, 10.0)), BROKEN)
+    assert "채점하지 못한 제출 2개 (0점이 아니에요. 그중 1개에는 점수를 직접 주었어요)" in _printed(result)
+    page = class_page(result, samples.course(), ["a", "b"], datetime(2026, 3, 1))
+    assert "채점하지 못한 제출 2개 (그중 1개에는 점수를 직접 주었어요)" in Parsed(page).text
+
+
+def test_the_command_is_printed_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    result = _result(samples.passed_all("김하늘"), BROKEN)
+    tell_marks(tmp_path, result, Rules(), has_told_command=True)
+    told = capsys.readouterr().out
+    assert "위의 명령으로 다시 채점하거나" in told
+    assert COMMAND not in told
+    tell_marks(tmp_path, result, Rules())
+    assert f"점수를 적어 주세요: {COMMAND}" in capsys.readouterr().out
