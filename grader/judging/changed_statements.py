@@ -4,12 +4,14 @@
 `return total / count` into `return total` is one change, with the old statement `return total / count` and the new
 statement `return total`.
 
-What else is asked of one change becomes a property of `Change`; of all together, one of `ChangedStatements`.
+What else is asked of one change becomes a property of `Change`, or a method of `ChangedStatements` if it needs the two
+programs; of all together, a property of `ChangedStatements`. Which statements are compared at all, and which of two are
+equal, `compared_statements` says.
 """
 
 import ast
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
@@ -33,7 +35,7 @@ class CourseProgram:
     """An exercise's function or class as the course has it: in the solution, or with a mistake made."""
 
     definition: Definition
-    """The definition, of a function with its helpers inlined."""
+    """The definition; if it is a function, with its helpers inlined."""
     statements: list[ComparedStatement]
     """Its statements, with the names of variables as they are."""
 
@@ -47,15 +49,15 @@ def course_program(source: str) -> CourseProgram | None:
 
 @dataclass(frozen=True)
 class Change:
-    """Consecutive statements of the solution that the mistake replaces with others."""
+    """Consecutive statements that the mistake replaces with others, inserts or removes."""
 
     old: Sequence[ComparedStatement]
     """The solution's statements; empty if the mistake only inserts some."""
     new: Sequence[ComparedStatement]
     """The statements in the place of `old`; empty if the mistake only removes some."""
     position: int
-    """Index in the solution's statements of the first old one; if there is none, of the one before which `new` is
-    inserted, or the number of all if that is the end."""
+    """Index in the solution's statements of the first old one. If there is none: of the one before which `new` is
+    inserted, or the number of statements if that is the end."""
     new_positions: range
     """Indices of `new` in the statements of the program with the mistake."""
 
@@ -80,7 +82,7 @@ class ChangedStatements:
     @cached_property
     def changes(self) -> list[Change]:
         """All changes: insertions first, then replacements, then removals."""
-        ignored = self._blocks_to_ignore()
+        ignored = self._kinds_of_added_or_removed_blocks()
         matcher = SequenceMatcher(
             a=[(statement.outer_blocks_without(ignored), statement.text) for statement in self._solution],
             b=[(statement.outer_blocks_without(ignored), statement.text) for statement in self._wrong],
@@ -95,33 +97,30 @@ class ChangedStatements:
             for _, start, end, new_start, new_end in differing
         ]
 
-    def _blocks_to_ignore(self) -> set[str]:
+    def _kinds_of_added_or_removed_blocks(self) -> set[str]:
         """Return those of `With` and `Try` of which the programs have different numbers.
 
-        The statements inside a block that is added or removed stay the same, so they must not count as changed.
+        The statements in the body of such a block stay the same when the block is added or removed, so they must not
+        count as changed. Its first line does, and so do statements under `except`, `else` and `finally`.
         """
         kinds_before = Counter(statement.kind for statement in self._solution)
         kinds_after = Counter(statement.kind for statement in self._wrong)
         return {kind for kind in ("With", "Try") if kinds_before[kind] != kinds_after[kind]}
 
     def inner_positions(self, change: Change) -> list[int]:
-        """Return the positions of new statements inside new blocks that change something; most changes have none.
+        """Return the positions of the statements that change something, of those inside new blocks; mostly none.
 
-        These do not count, because there the mistake is in the block's first line: statements of a block that replaces
-        another of its kind, or of an `if` with an `else`, and statements that the solution has, too.
+        Not those of a function, of a block that replaces another of its kind, or of an `if` with an `else`, nor
+        statements that the solution has, too: there the mistake is in the block's first line.
         """
         right_texts = {statement.text for statement in self._solution}
-        other_kinds = {"FunctionDef", *(statement.kind for statement in change.old)}
-        blocks = [s.node for s in change.new if is_compound(s.node) and s.kind not in other_kinds]
-        choices = [block for block in blocks if isinstance(block, ast.If) and block.orelse]
-        inside, chosen = (
-            {id(node) for block in some for node in ast.walk(block) if node is not block}
-            for some in (blocks, choices)
-        )
+        kinds_to_skip = {"FunctionDef", *(statement.kind for statement in change.old)}
+        blocks = [s.node for s in change.new if is_compound(s.node) and s.kind not in kinds_to_skip]
+        with_else = [block for block in blocks if isinstance(block, ast.If) and block.orelse]
         return [
             position
             for position, statement in zip(change.new_positions, change.new, strict=True)
-            if id(statement.node) in inside - chosen
+            if id(statement.node) in _inside(blocks) - _inside(with_else)
             and statement.changes_something
             and statement.text not in right_texts
         ]
@@ -170,8 +169,13 @@ class ChangedStatements:
 
     @property
     def first_changed_position(self) -> int:
-        """Index in the solution of the statement at which the first change begins; 0 if nothing changes."""
+        """Index in the solution at which the first change begins (see `Change.position`); 0 if nothing changes."""
         return min((change.position for change in self.changes), default=0)
+
+
+def _inside(blocks: Iterable[ast.AST]) -> set[int]:
+    """Return the `id` of every node inside these blocks."""
+    return {id(node) for block in blocks for node in ast.walk(block) if node is not block}
 
 
 @lru_cache(maxsize=256)

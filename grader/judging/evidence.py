@@ -4,8 +4,10 @@ All of it comes from one scenario if possible, so that the parts of the feedback
 `gather_evidence` once, and `clearest_difference` for each named mistake. The parts themselves are made elsewhere:
 `first_difference`, `event_orders`, `recipe`.
 
-To add a kind of evidence: a field of `Evidence`, which `gather_evidence` fills, and a field of `Diagnosis`, into which
-`assess._make_diagnosis` puts it.
+To add a kind of evidence: a module that finds it, a field of `Evidence`, which `gather_evidence` fills, and a field of
+`Diagnosis`, into which `assess._make_diagnosis` puts it. If it may not be shown to a learner who is to find the mistake
+alone, `report/hold_back.py` leaves it out. What is told of one named mistake only is a field of `NamedMistake` instead.
+Tests: `tests/judging/test_evidence.py`.
 """
 
 from collections.abc import Container, Iterable, Sequence
@@ -43,9 +45,9 @@ class Evidence:
     recipe: Recipe | None = None
     """The mixture of gradients in the first wrong update; None if it cannot be computed or is right."""
     suspect_line: int | None = None
-    """Line of the program that caused the learner's first event without a partner on the solution's timeline.
+    """Line of the program that caused the first event drawn of the learner's that has no partner in the solution's.
 
-    Events that are certainly harmless do not count (`_harmless_clears`). None if there is no such event.
+    Events that did no harm elsewhere do not count (`_harmless_clears`), nor those without a line. None if none is left.
     """
 
 
@@ -54,9 +56,9 @@ def gather_evidence(
 ) -> Evidence:
     """Return the evidence from the scenario to show (`_scenario_to_show`).
 
-    If its timelines are equal, they come from the first other wrong scenario whose timelines differ. If it has no
-    recipe, this comes from the first other wrong scenario that has one. If the trace lacks the run of the scenario to
-    show, the evidence is only the first difference.
+    If its timelines are equal or cannot be drawn, they come from another wrong scenario (`_differing_order`). If it has
+    no recipe, this comes from the first other wrong scenario that has one. If the trace lacks the run of the scenario
+    to show, the evidence is only the first difference.
 
     Args:
         explanation: what explains the submission.
@@ -124,10 +126,10 @@ def clearest_difference(
 def _clearest_scenario(
     scenarios: Iterable[str], others: Sequence[ExplainedMistake], verdict: Verdict, reference: Reference
 ) -> str | None:
-    """Return the first of these scenarios where the fewest other mistakes reach the difference; None without any.
+    """Return the scenario whose difference the fewest other mistakes reach; None if there is no scenario.
 
-    Drivers begin with the plainest scenario. So one comes before a later, special one even if another mistake changes
-    it, too, as long as that mistake does so later than what is shown.
+    Of several with equally few, that is the first one of the driver, which begins with the plainest. A mistake that
+    changes a scenario only after its first difference does not count there: what is shown is not its doing.
     """
 
     def count_others(name: str) -> int:
@@ -143,7 +145,7 @@ def _reaches_difference(
 ) -> bool:
     """Return True if a mistake, made alone, may change what is shown of a scenario: the learner's first difference.
 
-    Only a row of the same array that comes later is surely not shown.
+    It does not if it changes only later rows of the array that differs; anything else may be shown.
     """
     if scenario not in mistake.scenarios:
         return False
@@ -166,14 +168,15 @@ def _scenario_to_show(explanation: Explanation, verdict: Verdict, reference: Ref
     2. If no mistake is named: the first one that went wrong.
     3. Else the one where the first mistake makes the difference together with the fewest others (`_clearest_scenario`).
        Feedback points at the line of the first mistake, so the evidence should show the effect of this mistake alone.
+       If that changes no wrong scenario by itself, all wrong ones are looked at.
     """
     if explanation.unexplained:
         return explanation.unexplained[0]
     if not explanation.mistakes:
         return next(iter(verdict.differences))
     first, *others = explanation.mistakes
-    changed_by_first = [name for name in verdict.differences if name in first.scenarios]
-    clearest = _clearest_scenario(changed_by_first or verdict.differences, others, verdict, reference)
+    shows_first = [name for name in verdict.differences if name in first.scenarios]
+    clearest = _clearest_scenario(shows_first or verdict.differences, others, verdict, reference)
     assert clearest is not None  # something differs
     return clearest
 
@@ -206,11 +209,11 @@ def _differing_order(
 ) -> _Order:
     """Return the order of events in the first of these scenarios whose timelines differ.
 
-    Scenarios without a run are passed over, and so are those in which an exception came before the call that would be
-    drawn. If the timelines differ in none of the others, return the order in the first of these; if there are no
-    others, empty timelines.
+    Scenarios without a run are passed over, and so are those with events in which an exception came before the call
+    that would be drawn. If the timelines differ in none of the others, return the order in the first of these; if there
+    are no others, empty timelines.
     """
-    equal: _Order | None = None
+    first_equal: _Order | None = None
     for name in scenarios:
         run = trace.runs.get(name)
         if run is None:
@@ -222,8 +225,8 @@ def _differing_order(
             continue
         if order.timelines.differ:
             return order
-        equal = equal or order
-    return equal or _Order(scenarios[0], Timelines())
+        first_equal = first_equal or order
+    return first_equal or _Order(scenarios[0], Timelines())
 
 
 def _harmless_clears(trace: Trace, verdict: Verdict, reference: Reference) -> set[int | None]:
@@ -246,7 +249,7 @@ def _harmless_clears(trace: Trace, verdict: Verdict, reference: Reference) -> se
 
 
 def _first_suspect_line(yours: Iterable[Moment], harmless_clears: Container[int | None]) -> int | None:
-    """Return the line of the learner's first event without a partner that is not harmless; None if there is none."""
+    """Return the line of the first event without a partner that has a line and may be to blame; None if none has."""
     for moment in yours:
         is_harmless = moment.kind == "zero_grad" and moment.line in harmless_clears
         if moment.differs and not is_harmless and moment.line is not None:

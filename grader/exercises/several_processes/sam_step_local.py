@@ -1,4 +1,4 @@
-"""Driver of `sam_step_local`, one SAM update on every rank, of which only the second pass is averaged over the ranks.
+"""Driver of `sam_step_local`: one SAM update on every rank; only its second pass is averaged over the ranks.
 
 The first pass finds e, by which SAM climbs from w to w + e; the second finds the gradient for the update
 (`fixtures/sam.py`). Here each rank makes the first pass alone (`no_sync`), so each has an e of its own. The gradients
@@ -41,7 +41,7 @@ def _case(stage: Stage, *, ranks: int = 2, make_optimizer: MakeOptimizer = sgd, 
 
 
 def _call(case: Case, data: Any) -> Any:
-    """Call the learner's function with the first batch of `data`, a list because `add_usual` hands over lists."""
+    """Call the learner's function with the first batch of `data`; `add_usual` hands over a list of batches."""
     return case.call(data[:1])
 
 
