@@ -51,22 +51,29 @@ class Check(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Wording(Struct, frozen=True, forbid_unknown_fields=True):
-    """Texts that take the place of a mistake's where the learner's code shows how it was made.
+    """Texts in place of a mistake's where the learner's code shows how it was made, and the line to point at.
 
-    Two ways to make a mistake may behave alike; only the code tells which of them a title would be true of.
+    Two ways to make a mistake may behave alike; only the code tells which of them a title would be true of. A wording
+    without texts only points at the statement: the mistake is told in its own words.
     """
 
     code: Text
     """Regular expression. A statement of the learner's definition, or of a helper that it calls, has to match, as
     `ast.unparse` writes it; of a compound statement, its header. Strings are empty there unless they are one word."""
-    title: Text
-    explain: Text
+    title: Text = ""
+    """Empty if there are no texts; then `explain`, `hint` and `mend` are empty, too."""
+    explain: Text = ""
     """As `Mistake.explain`, with conditions."""
-    hint: Text
+    hint: Text = ""
     mend: str = ""
     """As `Mistake.mend`; the mistake's own is not told where this wording is."""
     beside: str = ""
     """Regular expression that another statement has to match, too; empty: none."""
+
+    def __post_init__(self) -> None:
+        """Raise a ValueError, which the reader of the file words, if only some of the texts are given."""
+        if not (bool(self.title) == bool(self.explain) == bool(self.hint)) or (self.mend and not self.title):
+            raise ValueError("title, explain, hint를 모두 적거나 하나도 적지 마세요")
 
 
 class SharedTexts(Struct, frozen=True, forbid_unknown_fields=True):

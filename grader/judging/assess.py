@@ -203,7 +203,7 @@ def _details_of_mistakes(
     for mistake, found_location in zip(explanation.mistakes, locations, strict=True):
         location = found_location
         worded = fitting_wording(exercise, mistake.shown_alternatives[0], learner_code)
-        wording = None if worded is None else worded.wording
+        wording = worded.wording if worded is not None and worded.wording.title else None
         if worded is not None:
             location = Location(worded.line)
         text = true_explanation(mistake, explanation, trace, reference, wording)

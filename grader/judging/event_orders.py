@@ -5,9 +5,10 @@ Feedback draws the events of one call as two timelines, the learner's and the so
 `locate` asks for the learner's events without a partner.
 
 Clearing the gradients at the end of a call is as right as clearing them at its start, so the two are paired, unless the
-model had gradients before the call. Clearing them before a forward pass is paired with clearing them after it,
-too. Another order that is as right is paired in `_pair_events`, and if the solution is to be drawn in the learner's
-order, it is reordered in `_events_to_draw`.
+model had gradients before the call. Clearing them before a forward pass is paired with clearing them after it, too. A
+learner's clear that finds no gradients changes nothing; it is drawn only beside a partner. Another order that is as
+right is paired in `_pair_events`, and if the solution is to be drawn in the learner's order, it is reordered in
+`_events_to_draw`.
 
 Example: the solution does `zero_grad forward backward step`, the learner `forward backward scheduler step zero_grad`.
 All events are paired but `scheduler`. On the solution's timeline `zero_grad` is drawn at the end, too.
@@ -138,10 +139,10 @@ def call_of_update(run: Run, update: int) -> int | None:
 def _events_to_draw(run: Run, solution: Run, call: int) -> _Events:
     """Return the events of a call that are drawn.
 
-    Three kinds of events are left out: a `gradient`, because the backward pass that causes it is drawn itself, a
-    `zero_grad` right behind another one, because it changes nothing, and the `step` that a `second_step` makes. If the
-    learner clears the gradients only at the end of the call, the solution's are drawn there, too, unless the model had
-    gradients before the call.
+    Four kinds of events are left out: a `gradient`, because the backward pass that causes it is drawn itself, a
+    `zero_grad` right behind another one, because it changes nothing, a learner's without a partner that found no
+    gradients, for the same reason, and the `step` that a `second_step` makes. If the learner clears the gradients only
+    at the end of the call, the solution's are drawn there, too, unless the model had gradients before the call.
     """
     learner_events, solution_events = (
         _without_repeated_clears(
@@ -158,8 +159,8 @@ def _events_to_draw(run: Run, solution: Run, call: int) -> _Events:
         and not clears_given
     ):
         solution_events = _without_repeated_clears(_move_clears_to_end(solution_events, learner_events))
-    ordered = _order_clears_as_learner(solution_events, learner_events)
-    return _Events(learner_events, _without_repeated_clears(ordered), clears_given)
+    ordered = _without_repeated_clears(_order_clears_as_learner(solution_events, learner_events))
+    return _without_idle_clears(_Events(learner_events, ordered, clears_given))
 
 
 def _clears_given_gradients(solution: Run, call: int) -> bool:
@@ -176,6 +177,21 @@ def _clears_given_gradients(solution: Run, call: int) -> bool:
 def _without_repeated_clears(events: list[Event]) -> list[Event]:
     """Return the events without each `zero_grad` that follows another one directly."""
     return _without_followers(events, "zero_grad", "zero_grad")
+
+
+def _without_idle_clears(events: _Events) -> _Events:
+    """Return the events without each `zero_grad` of the learner's that has no partner and found every `.grad` None.
+
+    The solution's stay: a learner who never clears is to see where it belongs.
+    """
+    paired = _pair_events(*events).learner
+    return events._replace(
+        learner=[
+            event
+            for i, event in enumerate(events.learner)
+            if i in paired or event.kind != "zero_grad" or event.gradients != "none"
+        ]
+    )
 
 
 def _without_caused_steps(events: list[Event]) -> list[Event]:

@@ -227,12 +227,16 @@ def _differing_order(
 
 
 def _harmless_clears(trace: Trace, verdict: Verdict, reference: Reference) -> set[int | None]:
-    """Return the learner's lines that clear gradients where the solution does not, in scenarios that went right.
+    """Return the learner's lines that clear gradients where the solution does not, in scenarios with right updates.
 
-    That the scenario went right shows that such a line does no harm. It would not show this for events of other kinds:
-    an additional update without gradients changes nothing with SGD, but it does with AdamW.
+    That the updates are right shows that such a line does no harm. It would not show this for events of other kinds: an
+    additional update without gradients changes nothing with SGD, but it does with AdamW.
     """
-    right_runs = [(name, run) for name, run in trace.runs.items() if name not in verdict.differences]
+    right_runs = [
+        (name, run)
+        for name, run in trace.runs.items()
+        if name not in verdict.differences and "theta" in run.arrays
+    ]
     return {
         event.line
         for name, run in right_runs

@@ -12,12 +12,13 @@ import ast
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from itertools import dropwhile
+from itertools import chain, dropwhile
 from typing import NamedTuple
 
 from grader.course.course import Exercise
 from grader.judging.explain import ExplainedMistake
 from grader.judging.learner_code import LearnerCode
+from grader.judging.repair.top_level_names import helper_names
 from grader.judging.right_lines import changed_lines
 from grader.judging.solution import exercise_source
 from grader.submission.syntax import Definition, definition_of, methods
@@ -26,6 +27,8 @@ _METHOD_CALL = re.compile(r"\.(\w+)\(")
 """Matches a method call in a line of code; the group is the method's name."""
 _LEAVING = {ast.Return: "return", ast.Raise: "raise", ast.Break: "break", ast.Continue: "continue"}
 """Statements that leave their block, so that nothing behind them in it is reached, with their keywords."""
+_BY_HAND = {"zero_grad": "zero_"}
+"""Methods, each with the one by which learners do its work parameter by parameter."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class UnmadeCall:
 def unmade_call(
     exercise: Exercise, mistake: ExplainedMistake, learner_code: LearnerCode
 ) -> UnmadeCall | None:
-    """Return a call in the learner's definition that is never made, of a method whose call the mistake may lack.
+    """Return a call of a method that the mistake may lack, if the learner's definition or a helper never makes it.
 
     These are the methods that the solution calls in the lines that the mistake changes. A call without parentheses is
     returned rather than one that is never reached. None if there is neither.
@@ -58,10 +61,11 @@ def unmade_call(
         return None
     if (missing := _missing_method(mistake, definition)) is not None:
         return missing
-    called_methods = set(_METHOD_CALL.findall("\n".join(changed_lines(exercise, mistake))))
-    for call in _without_parentheses(definition, called_methods):
+    called_methods = _with_equals(_METHOD_CALL.findall("\n".join(changed_lines(exercise, mistake))))
+    nodes = _with_helpers(definition, learner_code)
+    for call in _without_parentheses(nodes, called_methods):
         return call
-    for unreached in _calls_never_reached(definition):
+    for unreached in _calls_never_reached(nodes):
         called = unreached.call.func
         if isinstance(called, ast.Attribute) and called.attr in called_methods:
             word = _LEAVING[type(unreached.leaving)]
@@ -74,20 +78,34 @@ def unmade_call(
 
 
 def calls_without_parentheses(exercise: Exercise, learner_code: LearnerCode) -> list[UnmadeCall]:
-    """Return the lines of the learner's definition that only name a method that the solution calls, in their order."""
+    """Return the lines of the definition and its helpers that only name a method that the solution calls, in order."""
     definition = definition_of(learner_code.text, exercise.name)
     if definition is None:
         return []
-    called_methods = set(_METHOD_CALL.findall(exercise_source(exercise)))
-    return sorted(_without_parentheses(definition, called_methods), key=lambda call: call.line)
+    called_methods = _with_equals(_METHOD_CALL.findall(exercise_source(exercise)))
+    nodes = _with_helpers(definition, learner_code)
+    return sorted(_without_parentheses(nodes, called_methods), key=lambda call: call.line)
 
 
-def _without_parentheses(definition: Definition, names: Collection[str]) -> Iterator[UnmadeCall]:
-    """Yield each statement of a definition that names one of these methods and does not call it."""
-    for node in ast.walk(definition):
+def _with_helpers(definition: Definition, learner_code: LearnerCode) -> list[Definition]:
+    """Return the learner's definition, and then those of the helpers that it calls."""
+    helpers = (definition_of(learner_code.text, name) for name in helper_names(learner_code.text, definition))
+    return [definition, *(helper for helper in helpers if helper is not None)]
+
+
+def _with_equals(methods: Collection[str]) -> set[str]:
+    """Return these methods, and those that do the same work by hand."""
+    return {*methods, *(_BY_HAND[method] for method in methods if method in _BY_HAND)}
+
+
+def _without_parentheses(definitions: Collection[Definition], names: Collection[str]) -> Iterator[UnmadeCall]:
+    """Yield each statement of the definitions that names one of these methods and does not call it."""
+    for node in chain.from_iterable(map(ast.walk, definitions)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Attribute) and node.value.attr in names:
             code = ast.unparse(node.value)
-            yield UnmadeCall(node.lineno, f"`{code}` 뒤에 괄호가 없어서 불리지 않았어요.")
+            # Of a method called by hand, the mistake's title names another one.
+            title = f"`{code}` 뒤에 괄호가 없어요" if node.value.attr in _BY_HAND.values() else ""
+            yield UnmadeCall(node.lineno, f"`{code}` 뒤에 괄호가 없어서 불리지 않았어요.", title)
 
 
 def _missing_method(mistake: ExplainedMistake, definition: Definition | None) -> UnmadeCall | None:
@@ -117,9 +135,9 @@ class _UnreachedCall(NamedTuple):
     call: ast.Call
 
 
-def _calls_never_reached(definition: Definition) -> Iterator[_UnreachedCall]:
+def _calls_never_reached(definitions: Collection[Definition]) -> Iterator[_UnreachedCall]:
     """Yield each call that stands behind a statement of `_LEAVING` in the same block."""
-    for parent in ast.walk(definition):
+    for parent in chain.from_iterable(map(ast.walk, definitions)):
         for block in (getattr(parent, name, None) for name in ("body", "orelse", "finalbody")):
             if not isinstance(block, list):  # no block, or the expression of a lambda or conditional
                 continue

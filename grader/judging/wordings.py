@@ -6,9 +6,9 @@ TOML or in `solutions/shared_mistakes.toml`, says by which code the second is re
 of it. The first wording that fits is taken; those of the exercise come before the shared ones. Only the text is read,
 and only for mistakes that explain the program.
 
-`assess.py` puts the wording's texts into the feedback and points at the statement, unless `unmade_call` finds a better
-one. `twins_by_text.py` rules out twins of a mistake whose wording fits. (`observe/wording.py` has nothing to do with
-these: it builds Korean words.) Tests: `tests/judging/test_wordings.py`.
+`assess.py` puts the wording's texts, if it has any, into the feedback and points at the statement, unless `unmade_call`
+finds a better one. `twins_by_text.py` rules out twins of a mistake whose wording fits. (`observe/wording.py` has
+nothing to do with these: it builds Korean words.) Tests: `tests/judging/test_wordings.py`.
 """
 
 import ast

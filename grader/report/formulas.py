@@ -192,11 +192,13 @@ def residual_line(recipe: Recipe, *, is_explained: bool = False) -> str:
     share = min(100, round(100 * recipe.residual))
     return (
         f"업데이트의 약 {share}%는 배치의 그레이디언트를 더하고 빼서는 만들 수 없어요. "
-        "그레이디언트를 어디에서 구했는지, 그것을 `step()`까지 누가 바꾸는지, 가중치를 직접 옮기는 줄이 있는지 보세요."
+        "그레이디언트를 어디에서 구했는지, `step()` 전에 그것을 바꾸는 줄이나 가중치를 직접 옮기는 줄이 있는지 보세요."
     )
 
 
 def element_name(tensor: str) -> str:
     """Return the name of an element: `0.weight[3]` as code; in words where a list of parameters has numbers only."""
     alone = re.fullmatch(r"(\d+)\[(\d+)\]", tensor)
-    return f"{alone[1]}번 매개변수의 {alone[2]}번 원소(0부터)" if alone else f"`{tensor}`"
+    if alone is None:
+        return f"`{tensor}`"
+    return f"{ordinal(int(alone[1]) + 1)} 매개변수의 {ordinal(int(alone[2]) + 1)} 원소"

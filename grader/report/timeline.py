@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.course.feedback import Diagnosis, Moment
+from grader.observe.wording import particle
 from grader.report.plain_text import one_line
 
 _FEW_COLUMNS = 7
@@ -65,7 +66,7 @@ def align(yours: Sequence[Moment], right: Sequence[Moment]) -> list[Pair]:
 
 
 def to_show(diagnosis: Diagnosis) -> list[Pair]:
-    """Return the columns of both timelines; none if all are alike and named mistakes explain everything.
+    """Return the columns of both timelines; none if all are alike and mistakes explain everything, or of one kind.
 
     Alike, they tell a learner where not to look any more, who has no need of it then. None also if the solution does
     nothing and the learner's program runs `backward` without a recorded `forward`: then the scenario watches no model,
@@ -75,9 +76,9 @@ def to_show(diagnosis: Diagnosis) -> list[Pair]:
     if not diagnosis.right and "backward" in kinds and "forward" not in kinds:
         return []
     pairs = align(diagnosis.yours, diagnosis.right)
-    if diagnosis.mistakes_explain_all and not any(pair.differs for pair in pairs):
-        return []
-    return pairs
+    # Events of one kind have no order that could be told.
+    says_nothing = diagnosis.mistakes_explain_all or len(_kinds_drawn(pairs)) < 2
+    return [] if says_nothing and not any(pair.differs for pair in pairs) else pairs
 
 
 def is_readable(pairs: Sequence[Pair]) -> bool:
@@ -98,8 +99,13 @@ def order_in_words(moments: Sequence[Moment], limit: int = 8) -> str:
 
 def same_order(pairs: Sequence[Pair]) -> str:
     """Return a Korean sentence for two timelines without a difference; it names the kinds that were recorded."""
-    drawn = dict.fromkeys(moment_name(pair.yours) for pair in pairs if pair.yours not in (None, _ELLIPSIS))
-    return f"여기에서 기록한 단계({', '.join(drawn)})의 순서는 정답과 같아요."
+    return f"{', '.join(_kinds_drawn(pairs))}의 순서는 정답과 같아요."
+
+
+def _kinds_drawn(pairs: Sequence[Pair]) -> list[str]:
+    """Return the names of the kinds of events on the learner's timeline, each once."""
+    names = (moment_name(pair.yours) for pair in pairs if pair.yours is not None and pair.yours != _ELLIPSIS)
+    return [*dict.fromkeys(names)]
 
 
 def nothing_happened(right: Sequence[Moment]) -> str:
@@ -107,8 +113,9 @@ def nothing_happened(right: Sequence[Moment]) -> str:
 
     Other kinds may not be recorded in that call at all, so nothing is said of them.
     """
-    drawn = dict.fromkeys(map(moment_name, right))
-    return f"정답과 처음 달라진 호출에서는 정답의 단계({', '.join(drawn)})를 하나도 실행하지 않았어요."
+    drawn = ", ".join(dict.fromkeys(map(moment_name, right)))
+    steps = drawn + particle(drawn, "을/를")
+    return f"결과가 처음 달라진 호출에서 정답은 {steps} 실행하지만, 내 코드는 하나도 실행하지 않았어요."
 
 
 def moment_name(moment: Moment) -> str:

@@ -274,7 +274,7 @@ def _after_exception(feedback: Feedback) -> str:
 
 
 def looks(feedback: Feedback) -> list[str]:
-    """Return one line per failed check on where to look.
+    """Return one line per failed check on where to look; a title that has a colon of its own is quoted.
 
     Empty if something more specific is told: a known program, a repair, state left by an earlier call, or an exception.
     Where mistakes are named, only the checks that these do not explain keep their line.
@@ -288,7 +288,8 @@ def looks(feedback: Feedback) -> list[str]:
         untold = [check for check in feedback.checks if check.title in diagnosis.unexplained_checks]
     else:
         untold = [check for check in feedback.checks if not check.passed]
-    return [f"{check.title}: {check.look}" for check in untold if check.look]
+    titled = ((f"‘{c.title}’" if ":" in c.title else c.title, c.look) for c in untold if c.look)
+    return [f"{title}: {look}" for title, look in titled]
 
 
 def common_cause(feedback: Feedback) -> str:
@@ -325,14 +326,14 @@ def order_title(feedback: Feedback) -> str:
 
 
 def rest(feedback: Feedback) -> str:
-    """Return a line naming the scenarios that the named mistakes do not explain.
+    """Return a line naming the checks that the named mistakes do not explain wholly; their titles stand on the card.
 
     It tells what was compared, the results. It rules no cause out: the learner's line may do what the known mistake
     does and more, so that mending this line mends those scenarios, too.
 
     Empty if mistakes, a known program or a whole repair explain everything, or if an exception is told beside them.
     """
-    titles = feedback.diagnosis.unexplained
+    titles = feedback.diagnosis.unexplained_checks or feedback.diagnosis.unexplained
     is_told = feedback.diagnosis.pasted or feedback.diagnosis.exception_apart
     if not titles or not feedback.diagnosis.mistakes or is_told:
         return ""

@@ -1,14 +1,14 @@
 """Decide which installed packages a submission can import in the sandbox.
 
-It can import the packages that the course declares as its dependencies, those that an instructor adds, and the
-dependencies of all these. Others are hidden, because they may contain an answer: for example, some packages implement
-SAM, which an exercise asks for. Files and folders of `site-packages` are hidden as a whole, so one that shares a folder
-with an allowed package, as namespace packages do (`google/`), stays visible. This module only lists what to hide:
-`bubblewrap.py _package_masks` hides it.
+It can import the packages that the course declares as its dependencies, with those of the extra `frameworks`, those
+that an instructor adds, and the dependencies of all these. Others are hidden, because they may contain an answer: for
+example, some packages implement SAM, which an exercise asks for. Files and folders of `site-packages` are hidden as a
+whole, so a package that shares a folder with an allowed one, as namespace packages do (`google/`), stays visible.
+`bubblewrap.py _package_masks` hides what `undeclared_entries` lists.
 
-To allow one more package, grade with `--package NAME`; or declare it as a dependency in `pyproject.toml` and install
-the course again, because the dependencies are read from what is installed. To forbid one that is declared, take its
-entries out of those that `undeclared_entries` leaves visible.
+To allow one more package that holds no answer, grade with `--package NAME`; or declare it as a dependency in
+`pyproject.toml`, pin it in `constraints.txt` and install the course again, because the dependencies are read from what
+is installed. To forbid one that is declared, take its entries out of `declared` in `undeclared_entries`.
 """
 
 import functools
@@ -50,7 +50,11 @@ def undeclared_entries(site: Path, added_packages: Sequence[str] = ()) -> list[P
         return []
     declared = _entries_with_dependencies(_COURSE_DISTRIBUTION)
     declared = declared.union(*map(_entries_with_dependencies, added_packages))
-    return sorted(path for path in site.iterdir() if path.name not in declared and _is_of_a_package(path))
+    hidden = [path for path in site.iterdir() if path.name not in declared and _is_of_a_package(path)]
+    # The bytecode of a module that is one file lies here, beside that of others, and can be loaded from here.
+    modules = {name.partition(".")[0] for name in declared}
+    compiled = site.glob("__pycache__/*.pyc")
+    return sorted([*hidden, *(path for path in compiled if path.name.partition(".")[0] not in modules)])
 
 
 def knows_dependencies() -> bool:
@@ -80,8 +84,9 @@ def editable_source(name: str) -> str | None:
 
 
 def _is_of_a_package(path: Path) -> bool:
-    """Return True for any folder but `__pycache__`, of modules or of metadata, and for module files."""
-    return (path.is_dir() and path.name != "__pycache__") or path.suffix in (".py", ".so", ".pyc")
+    """Return True for a folder of modules or of metadata, and for a file of a module or with metadata."""
+    suffixes = (".py", ".so", ".pyc", ".egg-info")
+    return path.name != "__pycache__" if path.is_dir() else path.suffix in suffixes
 
 
 @functools.cache
@@ -118,10 +123,10 @@ def _dependencies(distribution: metadata.Distribution, extras: frozenset[str]) -
         try:
             requirement = Requirement(line)
         except InvalidRequirement:  # in an old package: `name>=1.*`
-            name = re.match(r"[\w.-]+", line)
+            named = re.match(r"[\w.-]+", line)
             _, _, marker_text = line.partition(";")
-            if name is not None and "extra" not in marker_text:
-                found.append(_Dependency(name[0], frozenset()))
+            if named is not None and "extra" not in marker_text:
+                found.append(_Dependency(named[0], frozenset()))
             continue
         marker = requirement.marker
         if marker is None or any(marker.evaluate({"extra": extra}) for extra in ("", *extras)):

@@ -55,6 +55,27 @@ def test_a_clear_of_the_gradients_of_the_call_before_is_drawn_at_the_end() -> No
     assert drawn(played(AT_END, AT_END), solution) == (AT_END, AT_END)
 
 
+def found_none(run: Run, *places: int) -> Run:
+    """The run, of whose events these clears found every `.grad` None."""
+    for place in places:
+        assert run.events[place].kind == "zero_grad"
+        run.events[place] = replace(run.events[place], gradients="none")
+    return run
+
+
+def test_a_learners_clear_that_finds_nothing_is_drawn_only_beside_a_partner() -> None:
+    """The solution's is drawn all the same: it shows where a clear belongs."""
+    both = "zero_grad forward backward first_step zero_grad forward backward step zero_grad"
+    less = "forward backward first_step zero_grad forward backward clip step zero_grad"
+    expected = "forward backward first_step zero_grad forward backward clip* step zero_grad"
+    assert drawn(found_none(played(both), 0), played(less))[1] == expected
+    assert drawn(found_none(played(both), 0), played(less))[0] == expected.replace("clip* ", "")
+    yours, expected = drawn(played("forward backward clip step"), found_none(played(AT_START), 0))
+    assert (yours, expected) == ("forward backward clip* step", "zero_grad* forward backward step")
+    yours, expected = drawn(found_none(played(AT_START), 0), found_none(played(f"{AT_START} clip"), 0))
+    assert (yours, expected) == (AT_START, f"{AT_START} clip*")
+
+
 def test_what_is_not_drawn_does_not_choose_the_call() -> None:
     """A backward that reaches the first parameter in one program only, such as a frozen one."""
     run = played("zero_grad forward backward step", "zero_grad forward backward clip step")

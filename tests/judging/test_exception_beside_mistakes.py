@@ -289,6 +289,20 @@ def test_a_method_without_parentheses_is_told_on_its_line(call: str, mistake: st
     assert not feedback.diagnosis.mistakes[0].before
 
 
+def test_a_method_without_parentheses_is_told_in_a_helper_too() -> None:
+    """There the learner clears by hand: the title does not say that `opt.zero_grad()` is missing."""
+    exercise = load_course().exercise("train_step")
+    helper = "def clear(model):\n    for p in model.parameters():\n        if p.grad is not None:\n"
+    helper += "            p.grad.zero_\n\n\n"
+    source = helper + exercise_source(exercise).replace("opt.zero_grad()", "clear(model)")
+    trace = play(exercise.driver, load_program("import torch\n" + source), seed=SEED)
+    feedback = assess(exercise, trace, cached_reference("train_step", SEED), LearnerCode(source))
+    assert feedback.mistake_ids == ["missing-zero-grad"]
+    (mistake,) = feedback.diagnosis.mistakes
+    assert (mistake.line, mistake.titles) == (4, ("`p.grad.zero_` 뒤에 괄호가 없어요",))
+    assert "`p.grad.zero_` 뒤에 괄호가 없어서 불리지 않았어요." in mistake.explain
+
+
 @pytest.mark.parametrize(
     ("call", "mistake"), [("opt.step()", "missing-step"), ("loss.backward()", "missing-backward")]
 )

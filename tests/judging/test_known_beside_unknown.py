@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import re
 
 import pytest
 
@@ -135,6 +136,8 @@ def test_the_known_mistake_is_told_and_open_checks_keep_their_advice(
     assert {line.split(": ")[0] for line in looks} == set(feedback.diagnosis.unexplained_checks)
     shown = " ".join(feedback_text(feedback).split())
     card = Parsed(feedback_html(feedback)).text
+    titles = {check.title for check in feedback.checks}
+    assert set(re.findall(r"‘(.*?)’", words.rest(feedback))) <= titles, "no name that the card's list lacks"
     for title in still_open:
         assert f"→ {title}: " in shown
         assert title.replace("`", "") in card

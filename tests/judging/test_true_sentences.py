@@ -127,6 +127,10 @@ def test_the_words_that_are_read_are_those_that_are_checked() -> None:
         ("plan_steps", ["rejects-the-ends/1"], "0.001을 주었는데"),
         ("plan_steps", ["rejects-the-ends/2"], "0.2를 주었는데"),
         ("weight_decay_groups", ["spares-embeddings", "tied-twice"], "그 계층의 감쇠까지 빠져요"),
+        ("BestCheckpoint", ["not-atomic/2"], "있던 자리에 바로 쓰면"),
+        ("shard_indices", ["accepts-any-rank/1"], "world보다 크거나 같은"),
+        ("shard_indices", ["accepts-any-rank/2"], "음수인"),
+        ("clip_global_norm", ["nan-spreads/3"], "NaN인 노름으로"),
     ],
 )
 def test_what_happens_beside_another_mistake_or_variant_is_told_only_if_it_is_true(

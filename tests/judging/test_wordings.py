@@ -5,6 +5,7 @@ import re
 import msgspec
 import pytest
 
+from grader.course.course import Wording
 from grader.course.feedback import NamedMistake
 from grader.course.reading import load_course
 from grader.grading import SEED
@@ -82,8 +83,8 @@ def test_no_solution_fits_a_wording_and_every_pattern_is_one(number: int) -> Non
     assert re.compile(wording.code)
     assert re.compile(wording.beside)
     alone = msgspec.structs.replace(mistake, wordings=(wording,))
-    if wording.title == mistake.title:
-        return  # it only tells which of two mistakes that behave alike was made, and may fit the solution
+    if wording.title in ("", mistake.title):
+        return  # it only tells the line, or which of two mistakes that behave alike was made: it may fit the solution
     assert fitting_wording(exercise, alone, LearnerCode(exercise_source(exercise))) is None
 
 
@@ -107,6 +108,25 @@ def test_code_that_runs_for_the_exercise_is_read(text: str, line: int | None) ->
     (mistake,) = (mistake for mistake in exercise.mistakes if mistake.id == "returns-tensor")
     found = fitting_wording(exercise, mistake, LearnerCode(text))
     assert (None if found is None else found.line) == line
+
+
+def test_a_wording_without_texts_only_points() -> None:
+    """The statement is found inside a `case`, which no comparison of texts reads."""
+    (mistake,) = named(
+        "lr_at",
+        (
+            'if decay == "cosine":\n        height = 0.5 * (1 + math.cos(math.pi * progress))',
+            'match decay:\n        case "cosine":\n            height = math.cos(math.pi / 2 * progress)',
+        ),
+    )
+    assert mistake.titles == ("코사인을 4분의 1 주기만 썼어요",)
+    assert "cos" in (mistake.source_line or "")
+    assert not mistake.before
+
+
+def test_a_wording_has_all_texts_or_none() -> None:
+    with pytest.raises(ValueError, match="모두 적거나"):
+        Wording(code="a", title="제목")
 
 
 def test_what_stands_beside_is_another_statement() -> None:

@@ -59,12 +59,20 @@ def test_timelines_that_contradict_their_flags_lose_nothing() -> None:
 def test_same_order_of_events_is_said_in_words() -> None:
     """Two equal timelines would make a learner look for a difference; nothing is said where mistakes explain all."""
     explained = samples.joined()
-    assert "여기에서 기록한" not in Parsed(feedback_html(explained)).text
+    assert "순서는 정답과 같아요" not in Parsed(feedback_html(explained)).text
     open_ = replace(explained, diagnosis=replace(explained.diagnosis, unexplained=("scenario",)))
     card = Parsed(feedback_html(open_)).text
-    assert "여기에서 기록한 단계(zero_grad, forward, backward, step)의 순서는 정답과 같아요." in card
+    assert "zero_grad, forward, backward, step의 순서는 정답과 같아요." in card
     assert "backward()" in card
     assert "없음" not in card
+
+
+def test_equal_events_of_one_kind_have_no_order_to_tell() -> None:
+    found = replace(samples.unknown().diagnosis, unexplained=("scenario",))
+    steps = (Moment("step", 3, None), Moment("step", 3, None))
+    assert timeline.to_show(replace(found, yours=steps, right=steps)) == []
+    steps = (Moment("backward", 2, None), *steps)
+    assert timeline.to_show(replace(found, yours=steps, right=steps))
 
 
 def test_code_that_did_nothing_is_told_in_a_sentence() -> None:
@@ -73,7 +81,7 @@ def test_code_that_did_nothing_is_told_in_a_sentence() -> None:
     feedback = replace(samples.unknown(), diagnosis=replace(found, mistakes=(), yours=()))
     for told in (Parsed(feedback_html(feedback)).text, " ".join(feedback_text(feedback).split())):
         assert timeline.nothing_happened(found.right) in told
-        assert "(zero_grad, forward, backward, step)를 하나도" in told
+        assert "정답은 zero_grad, forward, backward, step을 실행하지만" in told
         assert "zero_grad → forward → backward → step" in told
         assert "≠ zero_grad" not in told
     assert timeline.order_in_words([Moment("step", None)] * 9, 2) == "step → step → …"

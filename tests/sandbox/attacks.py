@@ -49,6 +49,7 @@ ATTACKS_EXPECTED = {
     "patches_modules_behind": Expected(),
     "hooks_every_module": Expected(says=r"RuntimeError: .*`_global_forward_hooks`, `Everything`"),
     "registers_kernels": Expected(says=r"RuntimeError: .*연산자의 구현은 더하거나 바꿀 수 없어요"),
+    "registers_for_the_profiler": Expected(says=r"RuntimeError: .*연산자의 구현은 더하거나 바꿀 수 없어요"),
     "registers_kernels_by_hand": Expected(says=r"LookupError: refused: 8$"),
     "falls_back_to_its_own": Expected(says=r"RuntimeError: .*연산자의 구현은 더하거나 바꿀 수 없어요"),
     "dispatches_in_python": Expected(says=r"RuntimeError: .*`PythonDispatcher`"),

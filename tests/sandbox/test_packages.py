@@ -31,6 +31,17 @@ def test_what_is_not_declared_is_covered_unless_it_is_added(site: Path) -> None:
     assert not {MARK, "hanstep_needed_by_it"} & {path.name for path in undeclared_entries(site, (MARK,))}
 
 
+def test_what_is_left_of_a_module_beside_it_is_covered_too(site: Path) -> None:
+    """Its bytecode can be loaded without it, and a file with its metadata lets it look installed."""
+    (site / "__pycache__").mkdir()
+    for name in (f"{MARK}_alone.cpython-311.pyc", "torch.cpython-311.pyc"):
+        (site / "__pycache__" / name).write_bytes(b"")
+    (site / f"{MARK}_old-1.0.egg-info").write_text("")
+    covered = {path.name for path in undeclared_entries(site)}
+    assert {f"{MARK}_alone.cpython-311.pyc", f"{MARK}_old-1.0.egg-info"} <= covered
+    assert not {"torch.cpython-311.pyc", "__pycache__"} & covered
+
+
 def _install(site: Path, name: str, *requires: str) -> None:
     (site / name).mkdir()
     (site / name / "__init__.py").write_text("")

@@ -20,7 +20,8 @@ def _mends(mistake: Mistake) -> Iterator[tuple[str, str]]:
     """Yield what is told of mending the mistake, with the hint that is told before it."""
     yield mistake.mend, mistake.hint
     for wording in mistake.wordings:
-        yield wording.mend, wording.hint
+        if wording.title:  # without texts, the mistake's own are told
+            yield wording.mend, wording.hint
 
 
 @cache

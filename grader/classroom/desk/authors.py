@@ -1,20 +1,27 @@
 """Who wrote which line at the desk, and the question before somebody replaces what another person wrote."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from grader.classroom.desk.behaviour import Group
-from grader.classroom.desk.changes import Changes, DeskError, Edit, Edited, Undone
+from grader.classroom.desk.changes import Changes, DeskError, Edit, Edited, Undone, is_change
 from grader.classroom.desk.people import People
+from grader.classroom.desk.rubric import changes_beside, value_of
 from grader.gradebook.hand_files import HandLine, Sheet
-from grader.report.plain_text import one_line
+from grader.report.plain_text import one_line, points
 
 _MOST_TOLD = 5
 """Maximum lines told one by one."""
 _Said = tuple[str, ...]
 
 
-class WouldReplace(DeskError):
-    """A change would replace what another person wrote; the message asks, in Korean, whether it shall."""
+class Question(DeskError):
+    """A change needs an answer first; the message asks, in Korean."""
+
+    def __init__(self, asked: str, choices: Mapping[str, Mapping[str, Any]]) -> None:
+        """Ask; `choices`: by what the button says, what the answer adds to the request."""
+        super().__init__(asked)
+        self.choices = [{"label": label, "give": dict(give)} for label, give in choices.items()]
 
 
 class Authors:
@@ -53,19 +60,53 @@ def _said(line: dict[str, str]) -> _Said:
 def asking_first(edit: Edit, authors: Authors, who: str, people: People) -> Callable[[Sheet], Edited]:
     """Return the edit that asks, in place of being done, if it replaces what somebody else than `who` wrote.
 
-    The edit raises WouldReplace.
+    The edit raises Question.
     """
 
     def asked(sheet: Sheet) -> Edited:
         done = edit(sheet)
         theirs = [line for line in done.removed if authors.of(line) not in ("", who)]
         if theirs:
-            raise WouldReplace(
-                f"다른 사람이 적은 것이 있어요. {told(theirs, authors, people)} 이것으로 바꿀까요?"
+            raise Question(
+                f"다른 사람이 적은 것이 있어요. {told(theirs, authors, people)} 이것으로 바꿀까요?",
+                {"바꾸기": {"replace": True}},
             )
         return done
 
     return asked
+
+
+def asking_what_to_do_beside(
+    edit: Edit, authors: Authors, people: People, students: Sequence[int], new: HandLine
+) -> Edit:
+    """Return the edit that asks, in place of being done, if points for one student would be added to others.
+
+    A rule's points for many add up without a question: each says another thing about the answer.
+    """
+    if new.rule or not is_change(new.score):
+        return edit
+
+    def asked(sheet: Sheet) -> Edited:
+        (student,) = students
+        there = changes_beside(sheet, people, student, new)
+        if there:
+            parts = [f"{line.score}점 「{one_line(line.text, 40)}」{_by(authors.of(line))}" for line in there]
+            total = sum(map(value_of, (*there, new)))
+            raise Question(
+                f"{people.called(student)}에게 이미 더하거나 뺀 점수가 있어요: {', '.join(parts)}. "
+                f"새로 적는 {new.score}점을 여기에 더할까요, 이것으로 바꿀까요?",
+                {
+                    f"더하기 (모두 {'+' if total >= 0 else '-'}{points(abs(total))}점)": {"beside": "add"},
+                    f"바꾸기 ({new.score}점만)": {"beside": "replace", "replace": True},
+                },
+            )
+        return edit(sheet)
+
+    return asked
+
+
+def _by(who: str) -> str:
+    return f" (적은 사람: {one_line(who, 40)})" if who else ""
 
 
 def told(lines: Sequence[HandLine], authors: Authors, people: People) -> str:

@@ -17,6 +17,11 @@ from grader.report.plain_text import one_line, without_code_marks
 
 UNREADABLE = "읽을 수 없는 파일"
 UNDER_ANOTHER_NAME = "이름이 다른 함수를 냈어요"
+UNREAD_LINE = "문법 오류로 읽을 수 없는 줄이 있어요"
+_UNREAD = "읽을 수 없어요"
+"""End of the headlines that name the line with the syntax error."""
+_MOST_TITLES = 2
+"""Maximum headlines of one group: wordings of one mistake, by the code."""
 _MOST_OF_ERROR = 80
 """Maximum characters of an exception in a group's headline."""
 
@@ -79,12 +84,16 @@ def _behaviour(feedback: Feedback) -> Hashable:
 
 def groups_of(submissions: Sequence[SubmissionResult], exercise: str) -> list[Group]:
     """Return the groups of an exercise: most frequent first, passed and missing answers last."""
-    found: dict[str, tuple[Feedback, list[int]]] = {}
+    found: dict[str, tuple[list[Feedback], list[int]]] = {}
     for index, submission in enumerate(submissions):
         feedback = feedback_on(submission, exercise)
         if feedback is not None:
-            found.setdefault(behaviour_key(feedback), (feedback, []))[1].append(index)
-    groups = [Group(key, _title(sample), sample, tuple(members)) for key, (sample, members) in found.items()]
+            alike, members = found.setdefault(behaviour_key(feedback), ([], []))
+            alike.append(feedback)
+            members.append(index)
+    groups = [
+        Group(key, _common_title(alike), alike[0], tuple(members)) for key, (alike, members) in found.items()
+    ]
     return _told_apart(sorted(groups, key=lambda g: (_sort_rank(g), -len(g.members), g.title)))
 
 
@@ -117,6 +126,14 @@ def _told_apart(groups: list[Group]) -> list[Group]:
 def _sort_rank(group: Group) -> int:
     """Return 0, 1 or 2: those that need the least reading come last."""
     return 2 if group.is_blank else int(group.sample.status == "passed")
+
+
+def _common_title(alike: Sequence[Feedback]) -> str:
+    """Return a headline that is true of all: not the line or the wording of the first of them alone."""
+    titles = [*dict.fromkeys(map(_title, alike))]
+    if len(titles) > 1 and all(title.endswith(_UNREAD) for title in titles):
+        return UNREAD_LINE
+    return " / ".join(titles[:_MOST_TITLES])
 
 
 def _title(feedback: Feedback) -> str:

@@ -6,9 +6,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from grader.classroom.desk import rubric
-from grader.classroom.desk.authors import Authors, WouldReplace, asking_first, told, undone_in_words
-from grader.classroom.desk.behaviour import Group, feedback_on, groups_of, status_of
+from grader.classroom.desk import rubric, targets
+from grader.classroom.desk.authors import (
+    Authors,
+    Question,
+    asking_first,
+    asking_what_to_do_beside,
+    told,
+    undone_in_words,
+)
+from grader.classroom.desk.behaviour import Group, groups_of, status_of
 from grader.classroom.desk.changes import Changes, DeskError, Edit, Edited
 from grader.classroom.desk.drafts import Drafts
 from grader.classroom.desk.moment import Moments
@@ -16,6 +23,7 @@ from grader.classroom.desk.people import People
 from grader.classroom.desk.programs import mistakes_in, program
 from grader.classroom.desk.rubric import Measured
 from grader.classroom.desk.standing import NO_MARK, Standing
+from grader.classroom.desk.targets import text_in
 from grader.classroom.desk.written import WHOLE, Written
 from grader.course.feedback import ClassResult
 from grader.gradebook.hand_files import COMMENTS, HAND_FILES, OVERRIDES, HandFile, HandLine
@@ -142,7 +150,9 @@ class Desk:
         return {
             "key": key,
             "programs": [
-                program(loaded.result, loaded.people, loaded.answers, name, members, marks, again)
+                program(
+                    loaded.result, loaded.people, loaded.answers, name, _first(wanted, members), marks, again
+                )
                 for members in islice(ordered, start, start + _PROGRAMS_A_PAGE)
             ],
             "start": start,
@@ -214,8 +224,9 @@ class Desk:
     def judge(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Give points with a reason, or a comment, to one student or to all whom a rule means.
 
-        If that would replace what somebody else wrote, and the request does not say so, nothing is written, and the
-        answer is the question.
+        If that would replace what somebody else wrote, or add points to others that one student was given, and the
+        request does not say so, nothing is written, and the answer is the question, with what each choice adds to the
+        request.
 
         Raises:
             DeskError: the request cannot be meant.
@@ -227,10 +238,10 @@ class Desk:
         if standing is None:
             raise DeskError(self._loaded.moments.now().problem)
         measured = standing.measured("" if name == WHOLE else name)
-        score = rubric.checked_score(_text(request, "score"), measured.full)
-        text = rubric.checked_text(_text(request, "text"), needed=True)
+        score = rubric.checked_score(text_in(request, "score"), measured.full)
+        text = rubric.checked_text(text_in(request, "text"), needed=True)
         logged: dict[str, Any] = {"exercise": name, "rule": rule}
-        key = _text(request, "group")
+        key = text_in(request, "group")
         if any(group.key == key for group in self._groups(name)):
             logged |= {"key": key, "seen": True}  # what was judged has been seen
         new = HandLine("", "", name, score, one_line(text, 2_000) if score else text, rule)
@@ -239,13 +250,16 @@ class Desk:
             sheet = (OVERRIDES if score else COMMENTS).read(self._out)
             students = rubric.yet_to_get(sheet, people, students, new, measured)
         if score:
-            edit = rubric.giving_points(people, students, new, measured)
+            beside = text_in(request, "beside")
+            edit = rubric.giving_points(people, students, new, measured, alone=beside == "replace")
             if request.get("replace") is not True:
                 edit = asking_first(edit, self._authors, self._changes.who, people)
+            if not beside:
+                edit = asking_what_to_do_beside(edit, self._authors, people, students, new)
             try:
                 done = self._changes.edit("points", OVERRIDES, edit, logged)
-            except WouldReplace as question:
-                return {"ask": str(question)}
+            except Question as question:
+                return {"ask": str(question), "choices": question.choices}
         else:
             edit = rubric.giving_comment(people, students, new)
             done = self._changes.edit("comment", COMMENTS, edit, logged)
@@ -261,33 +275,15 @@ class Desk:
         """Return the exercise, the rule and the students that a request means.
 
         Raises:
-            DeskError: there are none, or not as many as the page told.
+            DeskError: there are none, or not those whom the page named.
         """
         loaded = self._current()
-        name, scope, target = (_text(request, field) for field in ("exercise", "scope", "target"))
-        if scope == "whole":
-            name = WHOLE
-        elif not self._groups(name):
+        if request.get("scope") == "whole":
+            return WHOLE, "", targets.one_student(loaded.people, request)
+        name = text_in(request, "exercise")
+        if not self._groups(name):
             raise DeskError(f"채점한 연습 문제가 아니에요: '{one_line(name, 60)}'")
-        submissions = loaded.result.submissions
-        rule = {"mistake": rubric.MISTAKE, "group": rubric.GROUP}.get(scope, "")
-        if rule:
-            rule += target
-            students = rubric.meant_by(rule, submissions, name)
-        else:
-            index = loaded.people.index(target)
-            students = [] if index is None else [index]
-            if scope != "whole":
-                students = [i for i in students if i < len(submissions) and feedback_on(submissions[i], name)]
-        if not students:
-            raise DeskError("이 답을 낸 학생을 찾지 못했어요. 그 사이에 다시 채점했다면 새로 고쳐 주세요.")
-        told = request.get("count", len(students))
-        if told != len(students):
-            raise DeskError(
-                f"{told}명이라고 보여 드렸는데 그 사이에 다시 채점해서 {len(students)}명이 되었어요. "
-                "새로 고치고 누구인지 본 다음 적어 주세요."
-            )
-        return name, rule, students
+        return name, *targets.meant_by_request(loaded.people, loaded.result.submissions, name, request)
 
     def take_back(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Remove lines that say the same: all of them, or only those that fit no more.
@@ -316,8 +312,9 @@ class Desk:
     ) -> dict[str, Any]:
         """Make an edit of the lines that a request means, and return what the page shows."""
         file, wanted = self._chosen_lines(request)  # reads the results anew if they have changed
-        told = {"exercise": _text(request, "exercise"), "rule": _text(request, "rule")}
-        return self._told(self._changes.edit(what, file, edit(wanted), told))
+        told = {"exercise": text_in(request, "exercise"), "rule": text_in(request, "rule")}
+        counted = targets.refusing_another_number(edit(wanted), request)
+        return self._told(self._changes.edit(what, file, counted, told))
 
     def _chosen_lines(self, request: Mapping[str, Any]) -> tuple[HandFile, Callable[[HandLine], bool]]:
         """Return the file, and which of its lines a request means: equal ones, perhaps of one student only.
@@ -326,13 +323,13 @@ class Desk:
             DeskError: the request cannot be meant.
         """
         people = self._current().people
-        file = HAND_FILES.get(_text(request, "file"))
+        file = HAND_FILES.get(text_in(request, "file"))
         if file is None:
             raise DeskError("무엇을 바꿀지 알 수 없어요. 페이지를 새로 고쳐 주세요.")
-        name, student = _text(request, "exercise"), people.index(_text(request, "student"))
-        if student is None and request.get("student"):
-            raise DeskError("이 학생을 찾지 못했어요. 페이지를 새로 고쳐 주세요.")
-        said = tuple(_text(request, field) for field in ("score", "text", "rule"))
+        name, student = text_in(request, "exercise"), None
+        if request.get("student"):
+            (student,) = targets.one_student(people, {**request, "target": request["student"]})
+        said = tuple(text_in(request, field) for field in ("score", "text", "rule"))
         everything = request.get("only_misfits") is not True
 
         def wanted(line: HandLine) -> bool:
@@ -484,6 +481,6 @@ class Desk:
         ]
 
 
-def _text(request: Mapping[str, Any], name: str) -> str:
-    value = request.get(name, "")
-    return value if isinstance(value, str) else ""
+def _first(wanted: int | None, members: Sequence[int]) -> list[int]:
+    """Return the students with this one in the first place, if they are among them: their card is shown."""
+    return sorted(members, key=lambda index: index != wanted)

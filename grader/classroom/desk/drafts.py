@@ -12,7 +12,7 @@ from grader.base.files import write_whole
 from grader.classroom.desk.changes import Changes, DeskError
 
 NAME = "desk-drafts.json"
-_FIELDS = ("score", "text", "title", "exercise", "group", "person", "scope", "target")
+_FIELDS = ("score", "text", "title", "exercise", "group", "person", "student", "scope", "target")
 _MOST_CHARACTERS = 4_000
 """Maximum length of a field; the page lets nobody type more than half of it."""
 _MOST_DRAFTS = 100

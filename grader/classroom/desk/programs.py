@@ -1,5 +1,6 @@
 """One program at the desk as plain data: who wrote it, its lines, what is told at which line, and its card."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,8 @@ from grader.report.plain_text import clean, one_line, without_code_marks
 
 _MOST_LINES, _MOST_CHARS = 400, 300
 """Maximum lines of a program, and characters of a line, that are shown."""
+_DEFINITION = re.compile(r"(?:async\s+)?(?:def|class)\s+(\w+)")
+_WORD = re.compile(r"[^\W\d]\w*")
 MOST_NAMES = 200
 """Maximum students listed by name."""
 
@@ -45,6 +48,7 @@ def program(
     if answer is None and feedback is not None:
         answer = answers.elsewhere(first.student, feedback.other_name)
     found = answer or Answer("", (), ())
+    own, rest = _with_what_it_names(found, {one.exercise for one in first.all_feedback})
     return {
         "students": [
             {
@@ -57,14 +61,47 @@ def program(
         ],
         "count": len(members),
         "file": people.hidden(index, one_line(found.file, 80)),
-        "own": _lines(people, index, found.own),
-        "rest": _lines(people, index, found.rest),
+        "own": _lines(people, index, own),
+        "rest": _lines(people, index, rest),
         "note": "" if feedback is None else people.hidden(index, _note(feedback, found)),
         "marks": [] if feedback is None else _marks_at_lines(feedback, found),
         "card": []
         if feedback is None
         else _hidden_in_card(people, index, card_tree(feedback_html(feedback))),
     }
+
+
+def _with_what_it_names(answer: Answer, exercises: Collection[str]) -> tuple[list[Line], list[Line]]:
+    """Return the lines to show, with the functions and classes that they name, and the lines that are left.
+
+    Answers to other exercises are left: they have cards of their own.
+    """
+    blocks = _definitions(answer.rest)
+    shown, more = [*answer.own], [*answer.own]
+    while more:
+        named = {name for line in more for name in _WORD.findall(line.text)} & blocks.keys()
+        more = [line for name in sorted(named.difference(exercises)) for line in blocks.pop(name)]
+        shown += more
+    if len(shown) > len(answer.own):
+        shown.sort(key=lambda line: (line.cell or 0, line.line))
+    return shown, [line for line in answer.rest if line not in shown]
+
+
+def _definitions(lines: Sequence[Line]) -> dict[str, list[Line]]:
+    """Return the functions and classes at the left margin by name, each up to its last indented line."""
+    found: dict[str, list[Line]] = {}
+    current: list[Line] = []
+    for line in lines:
+        begun = _DEFINITION.match(line.text)
+        if begun:
+            current = found.setdefault(begun[1], [])
+        elif line.text and not line.text[0].isspace() and line.text[0] not in ")]}":
+            current = []
+        current.append(line)
+    for block in found.values():
+        while not block[-1].text:
+            block.pop()
+    return found
 
 
 def _note(feedback: Feedback, answer: Answer) -> str:

@@ -106,8 +106,8 @@ class Measured:
 
     def moves(self, student: int, others: Iterable[HandLine], change: HandLine) -> bool:
         """Return True if the points to add or to take away move the student's mark, beside other such points."""
-        before = self.points[student] + sum(_value(line) for line in others)
-        held, after = (min(max(sum_, 0.0), self.full) for sum_ in (before, before + _value(change)))
+        before = self.points[student] + sum(value_of(line) for line in others)
+        held, after = (min(max(sum_, 0.0), self.full) for sum_ in (before, before + value_of(change)))
         return held != after
 
 
@@ -137,7 +137,7 @@ def left_in_words(done: Edited, score: str, people: People) -> list[str]:
 
 
 def giving_points(
-    people: People, students: Sequence[int], new: HandLine, measured: Measured
+    people: People, students: Sequence[int], new: HandLine, measured: Measured, *, alone: bool = False
 ) -> Callable[[Sheet], Edited]:
     """Return the edit that gives these students a score, or adds points.
 
@@ -149,6 +149,7 @@ def giving_points(
         students: who gets it.
         new: exercise, score, reason and rule; whom it is about is filled in.
         measured: the points before all marks by hand.
+        alone: True to replace all points that were added or taken away before.
     """
 
     def edit(sheet: Sheet) -> Edited:
@@ -163,7 +164,9 @@ def giving_points(
                 continue
             if any(_says_the_same(line, one) for one in own):
                 continue
-            same_rule, others = _parted(own, lambda one: bool(one.rule) and one.rule == new.rule)
+            same_rule, others = _parted(
+                own, lambda one: (alone and is_change(one.score)) or (bool(one.rule) and one.rule == new.rule)
+            )
             why = _why_not(student, line, own, others, measured)
             if why:
                 left.setdefault(why, []).append(student)
@@ -188,6 +191,20 @@ def _why_not(
     if student not in measured.points:
         return "unread" if student in measured.unread else "excused"
     return "" if measured.moves(student, others, line) else "unmoved"
+
+
+def changes_beside(sheet: Sheet, people: People, student: int, new: HandLine) -> list[HandLine]:
+    """Return the points that were added to a student's answer or taken away, beside which these would stand.
+
+    There are none if the same is written already, or if the score was fixed.
+    """
+    own = [
+        line
+        for line in _lines_by_student(sheet, people, new.exercise).get(student, [])
+        if not people.is_stale(line)
+    ]
+    is_free = all(is_change(line.score) and not _says_the_same(line, new) for line in own)
+    return own if is_free else []
 
 
 def giving_comment(people: People, students: Sequence[int], new: HandLine) -> Callable[[Sheet], Edited]:
@@ -282,7 +299,7 @@ def _says_the_same(one: HandLine, other: HandLine) -> bool:
     return (one.score, one.text, one.rule) == (other.score, other.text, other.rule)
 
 
-def _value(line: HandLine) -> float:
+def value_of(line: HandLine) -> float:
     """Return the points that a line adds; 0 for one that nobody can read, which is told as a problem of the file."""
     try:
         return parse_score(line.score)[0] or 0.0

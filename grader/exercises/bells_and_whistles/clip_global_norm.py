@@ -172,7 +172,7 @@ def _generator(stage: Stage) -> None:
     before = _flat_gradients(parameters)
     _call(stage, (p for p in parameters), 0.4 * _joint_norm(parameters))
     _call(stage, others, 0.4 * _joint_norm(others))
-    title = "제너레이터로 받았을 때와 리스트로 받았을 때의 그레이디언트"
+    title = "제너레이터로 줄 때와 리스트로 줄 때의 그레이디언트 값"
     record_difference(stage.recorder, title, _flat_gradients(parameters), _flat_gradients(others), before)
 
 

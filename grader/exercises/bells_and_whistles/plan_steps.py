@@ -44,8 +44,8 @@ _LARGE_RATIOS: _Range = (0.1, 0.19)
 `_ABOVE_HALF` is rounded down if it is one too small. For example, 0.45 + 0.1 = 0.55.
 """
 
-_TOTAL = "전체 스텝(돌려준 두 값 가운데 큰 것)"
-_WARMUP = "워밍업(돌려준 두 값 가운데 작은 것)"
+_TOTAL = "전체 스텝 수"
+_WARMUP = "워밍업 스텝 수"
 """Korean names of the two returned numbers, told apart by size: their order is judged in the scenario `types` only."""
 
 _MAX_ITEMS = 10

@@ -174,7 +174,7 @@ def _generator(stage: Stage) -> None:
 
     A wrong program uses the generator up when it counts the tokens, and then has nothing to train on.
     """
-    title = "제너레이터로 받았을 때와 리스트로 받았을 때의 가중치"
+    title = "제너레이터로 줄 때와 리스트로 줄 때의 가중치 값"
     record_update_difference(
         stage, _case_without_states, _call, title, lambda case: (batch for batch in case.data)
     )

@@ -215,9 +215,9 @@ def _empty(stage: Stage) -> None:
     some wrong programs make one group of all parameters.
     """
     models: dict[str, nn.Module] = {
-        "둘 다": nn.Linear(2, 2),
-        "가중치뿐": nn.Linear(2, 2, bias=False),
-        "LayerNorm뿐": nn.LayerNorm(3),
+        "가중치와 편향이 있는": nn.Linear(2, 2),
+        "가중치뿐인": nn.Linear(2, 2, bias=False),
+        "LayerNorm뿐인": nn.LayerNorm(3),
     }
     all_frozen = nn.Linear(2, 2).requires_grad_(False)
     for title, model in (models | {"모두 얼린": all_frozen}).items():

@@ -56,8 +56,8 @@ def _record_repetitions(
             drawn.append({name: draw(generator) for name, draw in sources.items()})
     for name in sources:
         series = [numbers[name] for numbers in drawn]
-        recorder.fact(f"같은 시드로 되풀이됨: {name}", series[0] == series[1])
-        recorder.fact(f"다른 시드로 달라짐: {name}", series[0] != series[2])
+        recorder.fact(f"같은 시드를 다시 주면 같은 수가 나오는지: {name}", series[0] == series[1])
+        recorder.fact(f"시드가 다르면 다른 수가 나오는지: {name}", series[0] != series[2])
         # For each call, which call was the first that drew the same numbers, as in [1, 1, 3, 3]. This implies the two
         # facts above, which say more to a learner.
         recorder.fact(

@@ -242,7 +242,7 @@ def _record_continued_numbers(stage: Stage, draw: Callable[[], list[float]]) -> 
         _move_and_load(stage, _RunObjects(new, sgd(new)), folder / "run.pt")
     found = draw()
     same: list[Fact] = [a == b for a, b in zip(found, expected, strict=True)]
-    stage.recorder.claim("이어서 뽑은 난수가 같음", same, found)
+    stage.recorder.claim("이어서 뽑은 난수가 하나씩 같은지", same, found)
 
 
 @driver.scenario("python", "`random`의 난수", check="streams")
@@ -307,7 +307,7 @@ def _loader(stage: Stage) -> None:
         _move_and_load(stage, resumed, folder / "run.pt")
     found = [_epoch_order(loaders[1]) for _ in range(2)]
     same: list[Fact] = [a == b for a, b in zip(found, expected, strict=True)]
-    stage.recorder.claim("다음 두 에폭의 순서가 같음", same, torch.tensor(found))
+    stage.recorder.claim("다음 두 에폭의 순서가 하나씩 같은지", same, torch.tensor(found))
 
 
 # ---- everything together -------------------------------------------------------------------------

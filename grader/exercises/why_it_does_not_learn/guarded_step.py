@@ -137,7 +137,7 @@ def _record_decision(
     opt = torch.optim.SGD(params, lr=0.1)
     student = stage.student("guarded_step")
     decided = stage.recorder.call(student, opt, ExponentialLR(opt, 0.9), _History(history), **options)
-    stage.recorder.append_fact("업데이트함", _decision_as_fact(decided))
+    stage.recorder.append_fact("부를 때마다 업데이트했는지", _decision_as_fact(decided))
 
 
 def _updated_witness(stage: Stage) -> float:

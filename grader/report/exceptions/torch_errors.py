@@ -253,8 +253,8 @@ _TOOLS = (
     Advice(
         "unscaled-after-step",
         r"RuntimeError: unscale_\(\) is being called after step\(\)",
-        "`scaler.step(opt)` 다음에 `scaler.update()`를 부르지 않은 채 `scaler.unscale_(opt)`를 불렀어요. 앞 업데이트의 "
-        "`step`일 수도 있어요. `unscale_`, 클리핑, `step`, `update`의 순서로 한 번씩 부르세요.",
+        "`scaler.step(opt)` 다음에 `scaler.update()`를 부르지 않은 채 `scaler.unscale_(opt)`를 불렀어요. 그 `step`은 "
+        "앞 업데이트의 것일 수도 있어요. `unscale_`, 클리핑, `step`, `update`의 순서로 한 번씩 부르세요.",
     ),
     Advice(
         "scaler-stepped-twice",

@@ -1,4 +1,4 @@
-"""Keep torch's own operators dispatched as they were before any submission ran.
+"""Keep the operators of torch's C++ code dispatched as they were before any submission ran.
 
 The dispatcher is C++ code of torch. For each call of an operator, such as `aten::any`, it chooses a *kernel*, the code
 that runs. A submission could change the dispatcher's choice without replacing any function or attribute that
@@ -17,9 +17,9 @@ To guard something else of the dispatcher, decide first whether a right program 
 - If so, it is undone: add a function like `_leave_modes`, which undoes it and names what it undid, and call it in
   `DispatchState.restore`. It may use only functions of torch that are taken below, before a submission can replace
   them. Add a case to `tests/sandbox/test_dispatcher.py`.
-- If not, it is refused. A new public method of libraries is refused already (`_registering_methods`). Another function
-  of `torch._C` is taken in `_kernel_registrar`, called there under a name like `_MAKE_LIBRARY`, and replaced in
-  `refuse_new_kernels`.
+- If not, it is refused. A new public method of libraries is refused already (`_registering_methods`). A whole namespace
+  of operators goes into `_CLOSED_NAMESPACES`. Another function of `torch._C` is taken in `_kernel_registrar`, called
+  there under a name like `_MAKE_LIBRARY`, and replaced in `refuse_new_kernels`.
 
 In both cases add an attack to `tests/attacks/`, and what becomes of it to `ATTACKS_EXPECTED` of
 `tests/sandbox/attacks.py`.
@@ -60,9 +60,16 @@ _KEYS = dict(_torch_c.DispatchKey.__members__)
 _DisablePythonDispatcher = _torch_c._DisablePythonDispatcher
 _enter_python_dispatcher_guard = _DisablePythonDispatcher.__enter__
 
-_CLOSED_NAMESPACES = ("aten", "_")
-"""Namespaces in which no kernel can be registered: that of torch's operators (`aten`), and that of kernels to which all
-operators fall back (`_`). Libraries made from now on may register in others, as torch's compiler and `custom_op` do."""
+_CLOSED_NAMESPACES = (
+    "aten",
+    "profiler",  # called in each `step()` and `zero_grad()` of an optimizer
+    *("quantized", "_quantized", "quantization", "sparse", "static_runtime"),
+    *("mkl", "mkldnn", "mkldnn_prepacked", "onednn"),
+    "_",
+)
+"""Namespaces in which no kernel can be registered: those of operators that torch's C++ code defines, and that of
+kernels to which all operators fall back (`_`). Libraries made from now on may register in others, as modules of torch
+that are imported later, its compiler and `custom_op` do."""
 _RegistrarCall = tuple[str, tuple[Any, ...], dict[str, Any]]
 """A call that the registrar is asked to make: the name of a method of torch's library objects, or `_MAKE_LIBRARY`, and
 the arguments. The first argument of a method is the library."""

@@ -185,7 +185,7 @@ def _judge(report: Path, who: str, start: Any, number: int) -> None:
     start.wait()
     for i in range(number):
         one = {"exercise": "train_step", "scope": "student", "target": students[i % len(students)]}
-        desk.judge({**one, "score": "+0.1", "text": f"{who} {i}"})
+        desk.judge({**one, "score": "+0.1", "text": f"{who} {i}", "beside": "add"})
         desk.judge({**one, "text": f"{who}의 말 {i}"})
 
 

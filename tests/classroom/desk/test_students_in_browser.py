@@ -85,7 +85,7 @@ def test_who_is_typed_is_opened_however_slow_the_search_is(opened: Opened) -> No
     page.unroute_all(behavior="ignoreErrors")
 
 
-def test_a_student_leads_to_each_answer_and_a_judgement_there_is_the_groups(opened: Opened) -> None:
+def test_a_student_leads_to_each_answer_and_a_judgement_there_is_that_students(opened: Opened) -> None:
     page = opened(a_class())
     page.get_by_label("학생 찾기").fill("학생2")
     page.locator("#found button").click()
@@ -93,7 +93,47 @@ def test_a_student_leads_to_each_answer_and_a_judgement_there_is_the_groups(open
     expect(page.locator("#title")).to_contain_text("통과")
     expect(page.locator("#exercise")).to_have_value("fit")
     expect(page.locator("#programs h3 button").first).to_contain_text("학생2")
+    expect(page.locator("#act")).to_have_text("20260002 학생2에게만 적기")
+    page.get_by_label("까닭이나 코멘트").fill("아직")
+    page.keyboard.press("Escape")
+    page.keyboard.press("ArrowRight")  # another's answer is looked at; whom it is for stays
+    expect(page.locator("article.chosen h3")).to_contain_text("학생1")
+    expect(page.locator("#act")).to_have_text("20260002 학생2에게만 적기")
+    write(page, "-1", "이의를 듣고")
+    wait(page, "1명에게 적었어요: 학생2")
+    expect(page.locator("#act")).to_have_text("20260002 학생2에게만 적기")
+    page.get_by_label("까닭이나 코멘트").fill("쓰다 만 말")
+    page.locator("#title").focus()
+    page.keyboard.press("k")
+    page.keyboard.press("j")
     expect(page.locator("#act")).to_have_text("이 묶음 3명에게 적기")
+    expect(page.locator("#text")).to_have_value("")
+    page.get_by_label("학생 찾기").fill("학생2")
+    page.locator("#found button").click()
+    page.get_by_role("button", name="에폭 루프").click()
+    expect(page.locator("#text")).to_have_value("쓰다 만 말")
+    assert file(page).count("\n") == 2
+    assert page.told == []
+
+
+def test_of_many_with_the_same_code_nobody_is_chosen_beforehand(opened: Opened) -> None:
+    """Only the student for whom somebody came is; the code and the card shown are theirs."""
+    page = opened(a_class(), program=PROGRAM.replace("{who}", ""))
+    page.locator("#scopes").get_by_label("한 학생에게만").check()
+    expect(page.locator("#act")).to_have_text("누구에게 적을지 골라 주세요")
+    write(page, "+1", "누구지")
+    wait(page, "누구에게 적을지 먼저 골라 주세요")
+    expect(page.locator("#text")).to_have_value("누구지")
+    page.locator("#scopes select").select_option(label="20260003 학생3")
+    expect(page.locator("#act")).to_have_text("20260003 학생3에게만 적기")
+    page.get_by_label("점수 s").fill("")
+    page.get_by_label("까닭이나 코멘트").fill("")
+    page.get_by_label("학생 찾기").fill("학생2")
+    page.locator("#found button").click()
+    page.locator("#programs .exercises button").first.click()
+    expect(page.locator("#programs h3 button").first).to_contain_text("학생2 외 2명")
+    expect(page.locator("#act")).to_have_text("20260002 학생2에게만 적기")
+    assert not (page.report / "overrides.csv").exists()
 
 
 def test_points_to_add_to_an_unread_file_are_refused_in_words(opened: Opened) -> None:

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from grader.classroom.desk.desk import Desk
-from tests.classroom.desk.pages import Opened, wait, write
+from tests.classroom.desk.pages import Opened, answer, wait, write
 from tests.classroom.desk.running import class_of, desk_over, right, write_class, wrong
 from tests.report import samples
 
@@ -41,7 +41,7 @@ def test_another_markers_mark_is_replaced_only_when_asked(report: Path, first: s
     one, two = desk_over(report, "김조교"), desk_over(report, "박조교")
     assert judged(one, first)["added"] == 3
     done = judged(two, second)
-    assert done.keys() == {"ask"}
+    assert done["choices"] == [{"label": "바꾸기", "give": {"replace": True}}]
     assert f"김조교: 학생1 {first}점, 학생2 {first}점, 학생3 {first}점." in done["ask"]
     assert scores(report) == [first] * 3
     done = judged(two, second, replace=True)
@@ -84,16 +84,14 @@ def test_the_page_asks_and_keeps_what_was_typed(opened: Opened) -> None:
     page = opened(class_of(*answers, [right("train_step"), right("fit")]))
     judged(desk_over(page.report, "다른 조교"), "+1")
     expect(page.locator("#written")).to_contain_text("적은 사람: 다른 조교", timeout=10_000)
-    asked: list[str] = []
-    page.once("dialog", lambda dialog: (asked.append(dialog.message), dialog.dismiss()))
     write(page, "+2", "내 생각")
+    assert "다른 조교: 학생1 +1점" in answer(page, "그만두기")
     wait(page, "적지 않았어요")
-    assert "다른 조교: 학생1 +1점" in asked[0]
     expect(page.locator("#text")).to_have_value("내 생각")
     assert scores(page.report) == ["+1"] * 3
-    page.once("dialog", lambda dialog: dialog.accept())
     page.get_by_label("까닭이나 코멘트").focus()
     page.keyboard.press("Control+Enter")
+    answer(page, "바꾸기")
     wait(page, "전에 적은 3줄은 이것으로 바꾸었어요(다른 조교: 학생1 +1점")
     assert scores(page.report) == ["+2"] * 3
     page.keyboard.press("u")

@@ -12,7 +12,7 @@ from grader.report.html import feedback_html
 from grader.report.kept_answers import Answers, keep_answers
 from grader.report.results import from_json, write_results
 from grader.submission.submission import read_files
-from tests.classroom.desk.running import class_of, desk_over, write_class, wrong
+from tests.classroom.desk.running import class_of, desk_over, right, write_class, wrong
 from tests.report import samples
 
 
@@ -56,6 +56,66 @@ def test_a_group_of_files_that_cannot_be_read_has_no_name_of_one_of_them(tmp_pat
     write_class(tmp_path / "out", result, tmp_path / "work")
     (group,) = desk_over(tmp_path / "out").exercise("train_step")["groups"]
     assert (group["title"], group["students"]) == ("읽을 수 없는 파일", 2)
+
+
+def test_a_group_is_not_called_by_the_line_of_one_of_its_syntax_errors(tmp_path: Path) -> None:
+    broken = [
+        replace(
+            samples.raised(),
+            exercise="train_step",
+            error="",
+            message=f"a.ipynb 코드 셀 8의 {n}번째 줄을 읽을 수 없어요.",
+        )
+        for n in (5, 6)
+    ]
+    write_class(tmp_path / "out", class_of(*([one] for one in broken)), tmp_path / "work")
+    (group,) = desk_over(tmp_path / "out").exercise("train_step")["groups"]
+    assert (group["title"], group["students"]) == ("문법 오류로 읽을 수 없는 줄이 있어요", 2)
+
+
+def test_a_mistake_in_two_wordings_is_called_by_both(tmp_path: Path) -> None:
+    other = replace(samples.MISSING_ZERO_GRAD, titles=("다른 말",))
+    answers = [[wrong("train_step", one)] for one in (samples.MISSING_ZERO_GRAD, other)]
+    write_class(tmp_path / "out", class_of(*answers), tmp_path / "work")
+    (group,) = desk_over(tmp_path / "out").exercise("train_step")["groups"]
+    assert group["title"].endswith("부르지 않았어요 / 다른 말")
+
+
+def test_what_the_function_names_is_shown_beside_it(tmp_path: Path) -> None:
+    """Also through each other; what nobody names, and an answer to another exercise, stay in the rest of the file."""
+    program = """import torch
+
+def scale(x):
+    return x * 2
+
+class Stepper:
+    def step(self):
+        return scale(1)
+
+def unused():
+    return 0
+
+def fit():
+    return 3
+
+
+def train_step(model, opt, loss_fn, xb, yb):
+    fit()
+    return Stepper().step()
+"""
+    answers = [wrong("train_step", samples.MISSING_ZERO_GRAD), right("fit")]
+    write_class(tmp_path / "out", class_of(answers), tmp_path / "work", program)
+    desk = desk_over(tmp_path / "out")
+    (group,) = desk.exercise("train_step")["groups"]
+    (shown,) = desk.answers("train_step", group["key"], 0)["programs"]
+    assert [text for _, _, text in shown["own"] if text] == [
+        *("def scale(x):", "    return x * 2"),
+        *("class Stepper:", "    def step(self):", "        return scale(1)"),
+        *("def train_step(model, opt, loss_fn, xb, yb):", "    fit()", "    return Stepper().step()"),
+    ]
+    left = [text for _, _, text in shown["rest"]]
+    assert {"import torch", "def unused():", "def fit():"} <= {*left}
+    assert "class Stepper:" not in left
 
 
 def test_the_whole_code_is_there_with_its_mark_and_its_place(tmp_path: Path) -> None:

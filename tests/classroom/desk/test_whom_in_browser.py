@@ -167,6 +167,7 @@ def test_a_draft_of_a_group_that_is_gone_is_kept_for_nobody(opened: Opened) -> N
     write_class(page.report, regraded, page.report.parent / "work")
     expect(page.locator("#lost")).to_contain_text("+1 · 쓰다 만 까닭", timeout=15_000)
     expect(page.get_by_label("까닭이나 코멘트")).to_have_value("")
+    expect(page.locator("#act")).to_contain_text("명에게 적기")
     page.locator("#lost").get_by_role("button", name="여기에 꺼내기").click()
     expect(page.get_by_label("까닭이나 코멘트")).to_have_value("쓰다 만 까닭")
     expect(page.get_by_label("점수 s")).to_have_value("+1")

@@ -1,5 +1,5 @@
-# mistakes: multiplies-lr-twice, warmup-off-by-one, scheduler-divides-by-zero
-# lines: 9, 14, 14
+# mistakes: multiplies-lr-twice, warmup-off-by-one
+# lines: 9, 14
 import math
 
 import torch

@@ -3,7 +3,7 @@ import { act, cardNodes, exerciseItem, foundItem, groupButton, make, programArti
 import { draftStore } from "./drafts.js";
 
 const at = (id) => document.getElementById(id);
-const state = { room: null, exercise: null, group: null, student: "", programs: [], total: 0, chosen: 0, person: null, found: [], scope: null, version: -1 };
+const state = { room: null, exercise: null, group: null, student: "", cameFor: "", programs: [], total: 0, chosen: 0, person: null, found: [], scope: null, version: -1 };
 const MISTAKE = "실수:";
 const GROUP = "묶음:";
 const UNDONE = { points: "점수", comment: "코멘트", remove: "지운 것", keep: "남긴 것", seen: "봤다는 표시", names: "이름 보이기", join: "합친 표" };
@@ -41,22 +41,51 @@ function tell(text, stays = false) {
 
 // Acts run one after the other, so that each finds the page as the one before left it. Never call it from inside an act.
 let acting = Promise.resolve();
+let busy = 0;
 function attempt(work) {
+  busy += 1;
+  document.body.classList.add("busy"); // seen only if it takes long
   acting = acting.then(work).catch((error) => {
     tell(error.message);
     return null;
+  }).finally(() => {
+    busy -= 1;
+    document.body.classList.toggle("busy", busy > 0);
   });
   return acting;
+}
+
+// ---- views that were asked for and are not there yet ------------------------------------------------------
+
+// Until they are there, nobody is written to: the page shows one student or group, and the next one is on its way.
+let awaited = 1; // the first view
+let visit = { failed: false }; // the last view that was asked for
+let meant = null; // whom the button names, and nobody else is written to; null while it names nobody
+
+function awaitViews(by) {
+  awaited += by;
+  document.body.classList.toggle("waiting", awaited > 0);
+  document.querySelector("main").setAttribute("aria-busy", String(awaited > 0));
+  at("whom").disabled = awaited > 0;
+  showReach();
 }
 
 // An act that leaves what is on the screen.
 function go(work) {
   leaveDraft();
+  const own = { failed: false };
+  visit = own;
+  awaitViews(1);
   return attempt(async () => {
     try {
       await work();
+    } catch (error) {
+      own.failed = true;
+      if (own === visit) keepUnplaced(takeFields()); // else who asked for the next view has taken them
+      throw error;
     } finally {
-      await putDraftBack();
+      if (own === visit) await putDraftBack().finally(() => awaitViews(-1));
+      else awaitViews(-1);
     }
   });
 }
@@ -65,23 +94,40 @@ function go(work) {
 
 const SAVED_AFTER = 300; // milliseconds without a key
 const drafts = draftStore((path, values) => send(path, values, { keepalive: true }), (error) => tell(`쓰던 글을 아직 저장하지 못했어요. 이 페이지를 닫지 마세요. ${error.message}`, true));
-const draftKey = () => (state.person ? `student ${state.person.id}` : `${state.exercise?.name} ${state.group?.key}`);
+const draftKey = () => (state.person ? `student ${state.person.id}` : [state.exercise?.name, state.group?.key, state.cameFor].filter(Boolean).join(" "));
 let noting = 0;
 
-// What is in the fields, and whom it is for; null if they are empty.
-function typedNow() {
-  const typed = { score: at("score").value, text: at("text").value, title: at("title").textContent };
-  if (!typed.score.trim() && !typed.text.trim()) return null;
-  if (state.person) return { ...typed, person: state.person.id };
-  return { ...typed, exercise: state.exercise?.name, group: state.group?.key, ...(state.scope ?? {}) };
-}
+const fieldsNow = () => ({ score: at("score").value, text: at("text").value });
+const isEmpty = ({ score, text }) => !score.trim() && !text.trim();
 
-function keepTyped() {
+function takeFields() {
+  const fields = fieldsNow();
+  at("score").value = at("text").value = "";
   clearTimeout(noting);
   noting = 0;
-  const typed = typedNow();
-  if (typed) drafts.keep(draftKey(), typed);
-  else drafts.drop(draftKey());
+  return fields;
+}
+
+// What was typed, with whom it is for as the page shows it.
+function draftOf(fields) {
+  const typed = { ...fields, title: at("title").textContent };
+  if (state.person) return { ...typed, person: state.person.id };
+  const { scope, target } = chosenScope();
+  return { ...typed, exercise: state.exercise?.name, group: state.group?.key, student: state.cameFor, scope, target };
+}
+
+function keepTyped(fields = fieldsNow()) {
+  clearTimeout(noting);
+  noting = 0;
+  if (isEmpty(fields)) drafts.drop(draftKey());
+  else drafts.keep(draftKey(), draftOf(fields));
+}
+
+// Keep what was typed for nobody who is on the screen: somebody takes it out, or throws it away.
+function keepUnplaced(fields, title = "불러오지 못한 화면") {
+  if (isEmpty(fields)) return;
+  drafts.keep(`unplaced ${Date.now()}`, { ...fields, title, exercise: state.exercise?.name, group: "" });
+  if (state.exercise) showLostDrafts();
 }
 
 // What is typed while a view loads is for that view: it is kept when its turn comes.
@@ -93,11 +139,16 @@ function noteTyped() {
 
 // At once, before the next view is asked for: what is typed from now on is for that one.
 function leaveDraft() {
-  const typed = typedNow();
-  if (!typed) return;
-  keepTyped();
-  at("score").value = at("text").value = "";
-  tell(`쓰던 글은 「${at("title").textContent}」에 남겨 두었어요. 돌아오면 다시 나와요.`);
+  const fields = takeFields();
+  if (isEmpty(fields)) return;
+  if (awaited) { // it is about a view that is on its way: its turn comes before that of the next one
+    const own = visit;
+    attempt(() => (own.failed ? keepUnplaced(fields) : keepTyped(fields)));
+    return;
+  }
+  keepTyped(fields);
+  const one = state.person ? null : studentHere(state.cameFor);
+  tell(one ? `쓰던 글은 ${one.name}의 답에 남겨 두었어요. 학생 찾기로 다시 오면 나와요.` : `쓰던 글은 「${at("title").textContent}」에 남겨 두었어요. 돌아오면 다시 나와요.`);
 }
 
 async function putDraftBack() {
@@ -111,8 +162,8 @@ async function putDraftBack() {
 // Whom a draft was for: one student's answer is shown, so that nobody else's is judged in its place.
 async function putScopeBack({ scope, target }) {
   const has = (program) => program.students.some((s) => s.id === target);
-  if (scope === "student") {
-    if (!state.programs.some(has)) await showGroup(state.group, target);
+  if (scope === "student" && target) {
+    if (!state.programs.some(has)) await showGroup(state.group, target, state.cameFor);
     const number = state.programs.findIndex(has);
     if (number < 0) return tell("쓰던 글을 받을 학생이 이 묶음에 없어요. 누구에게 적을지 다시 골라 주세요.", true);
     choose(number, false);
@@ -127,7 +178,7 @@ async function openLastDraft() {
   const [, last] = drafts.entries().at(-1) ?? [];
   if (!last) return;
   if (last.person) await showPerson(last.person);
-  else if (state.room.exercises.some((e) => e.name === last.exercise)) await showExercise(last.exercise, last.group);
+  else if (state.room.exercises.some((e) => e.name === last.exercise)) await showExercise(last.exercise, last.group, last.student);
   await putDraftBack();
   const others = drafts.entries().slice(0, -1).map(([, d]) => `「${d.title}」`);
   if (at("text").value || at("score").value) tell(["쓰던 글을 다시 꺼냈어요.", ...(others.length ? [`쓰던 글이 더 있는 곳: ${others.join(", ")}`] : [])].join(" "));
@@ -138,8 +189,17 @@ function showLostDrafts() {
   const { name, groups } = state.exercise;
   const lost = drafts.entries().filter(([, d]) => d.exercise === name && !groups.some((g) => g.key === d.group));
   at("lost").hidden = !lost.length;
-  at("lost").replaceChildren(...lost.map(([key, d]) => make("li", {}, `다시 채점해서 묶음 「${d.title}」이 없어졌어요. 쓰던 글: ${[d.score, d.text].filter(Boolean).join(" · ")} `,
-    act("여기에 꺼내기", () => { leaveDraft(); take(key); at("score").value = d.score; at("text").value = d.text; keepTyped(); }), act("버리기", () => take(key)))));
+  at("lost").replaceChildren(...lost.map(([key, d]) => make("li", {}, `${d.group ? `다시 채점해서 묶음 「${d.title}」이 없어졌어요. 쓰던 글` : `적지 않은 글이 남아 있어요(${d.title})`}: ${[d.score, d.text].filter(Boolean).join(" · ")} `,
+    act("여기에 꺼내기", () => takeHere(key, d)), act("버리기", () => take(key)))));
+}
+
+function takeHere(key, { score, text }) {
+  if (awaited) return tell("아직 불러오고 있어요. 다 나온 다음에 다시 눌러 주세요.");
+  leaveDraft();
+  take(key);
+  Object.assign(at("score"), { value: score });
+  Object.assign(at("text"), { value: text });
+  return keepTyped();
 }
 
 function take(key) {
@@ -201,10 +261,11 @@ function showGroups() {
   current?.scrollIntoView({ block: "nearest" });
 }
 
-async function showGroup(group, student = "") {
+// `student`: whose answer comes first; `cameFor`: the student for whom somebody came, and to whom alone is written.
+async function showGroup(group, student = "", cameFor = student) {
   const view = await ask("answers", { name: state.exercise.name, key: group.key, start: 0, student });
   const scope = state.scope?.scope === "mistake" && group.mistakes.includes(state.scope.target) ? state.scope : null;
-  Object.assign(state, { group, student, programs: view.programs, total: view.total, chosen: 0, person: null, scope });
+  Object.assign(state, { group, student, cameFor, programs: view.programs, total: view.total, chosen: 0, person: null, scope });
   showFacts();
   showWritten();
   at("programs").replaceChildren();
@@ -238,7 +299,7 @@ async function showMore() {
 }
 
 function choose(number, scroll) {
-  if (number !== state.chosen && state.scope?.scope === "student") state.scope = null;
+  if (number !== state.chosen && state.scope?.scope === "student" && isEmpty(fieldsNow())) state.scope = null;
   state.chosen = number;
   const articles = [...at("programs").children];
   articles.forEach((node, i) => node.classList.toggle("chosen", i === number));
@@ -309,7 +370,7 @@ function endSearch() {
 // It begins anew with every group and every answer: only the very mistake that was chosen stays chosen, within its exercise.
 function scopes() {
   const { group, exercise, person } = state;
-  if (person) return [{ scope: "whole", target: person.id, count: 1, outside: 0, label: `${person.name}의 전체 점수`, act: `${person.name}에게 전체 점수 적기` }];
+  if (person) return [{ scope: "whole", target: person.id, named: person.name, count: 1, outside: 0, label: `${person.name}의 전체 점수`, act: `${person.name}에게 전체 점수 적기` }];
   const whole = { scope: "group", target: group.key, count: group.students, outside: 0, label: `이 묶음 모두 (${group.students}명)`, act: `이 묶음 ${group.students}명에게 적기` };
   const mistakes = exercise.mistakes.filter((m) => group.mistakes.includes(m.id)).map((m) => {
     const outside = m.students - group.students;
@@ -319,21 +380,23 @@ function scopes() {
   return [whole, ...mistakes];
 }
 
-function isChosen(scope) {
-  return state.scope?.scope === scope.scope && state.scope.target === scope.target;
-}
+const studentHere = (id) => state.programs.flatMap((p) => p.students).find((s) => s.id === id);
 
+// Whoever came for one student means that one, until something else is chosen.
 function chosenScope() {
-  const students = state.programs[state.chosen]?.students ?? [];
-  const one = students.find((s) => isChosen({ scope: "student", target: s.id }));
-  if (one) return { scope: "student", target: one.id, count: 1, outside: 0, act: `${one.name}에게만 적기` };
+  const asked = state.scope ?? (state.cameFor ? { scope: "student", target: state.cameFor } : {});
+  if (asked.scope === "student" && !state.person) {
+    const one = studentHere(asked.target);
+    if (one) return { scope: "student", target: one.id, named: one.name, count: 1, outside: 0, act: `${one.name}에게만 적기` };
+    return { scope: "student", target: "", count: 0, outside: 0, act: "누구에게 적을지 골라 주세요" };
+  }
   const all = scopes();
-  return all.find(isChosen) ?? all[0];
+  return all.find((s) => s.scope === asked.scope && s.target === asked.target) ?? all[0];
 }
 
 function chooseScope(scope) {
   state.scope = scope;
-  if (typedNow()) noteTyped();
+  if (!isEmpty(fieldsNow())) noteTyped();
   showReach();
 }
 
@@ -346,20 +409,32 @@ function showScopes() {
     return make("label", {}, radio, make("span", {}, label));
   };
   const nodes = scopes().map((s) => row(s.label, s.scope === chosen.scope && s.target === chosen.target, () => chooseScope(s)));
-  if (students.length) {
-    const picker = make("select", { "aria-label": "학생" }, ...students.map((s) => make("option", { value: s.id, selected: s.id === chosen.target }, s.name)));
-    const pick = () => chooseScope({ scope: "student", target: picker.value });
-    const label = row(students.length === 1 ? `${students[0].name}에게만` : "한 학생에게만", chosen.scope === "student", pick);
-    picker.addEventListener("change", () => { label.firstChild.checked = true; pick(); });
-    nodes.push(label, ...(students.length > 1 ? [picker] : []));
-  }
+  const one = state.person || chosen.scope !== "student" ? studentHere(state.cameFor) : studentHere(chosen.target);
+  if (one) nodes.push(row(`${one.name}에게만`, chosen.scope === "student", () => chooseScope({ scope: "student", target: one.id })));
+  const others = students.filter((s) => s.id !== one?.id);
+  if (students.length === 1 && others.length) nodes.push(row(`${others[0].name}에게만`, false, () => chooseScope({ scope: "student", target: others[0].id })));
+  else if (others.length) nodes.push(...studentPicker(others, one ? "같은 코드의 다른 학생에게만" : "한 학생에게만", row, chosen.scope === "student" && !one));
   at("scopes").replaceChildren(...nodes);
   showReach();
 }
 
-// The button says whom it reaches; who is not on the screen is listed by name.
+// Nobody is chosen beforehand: the first of many who wrote the same code is not the one who is meant.
+function studentPicker(students, label, row, checked) {
+  const options = students.map((s) => make("option", { value: s.id }, s.name));
+  const picker = make("select", { "aria-label": "학생" }, make("option", { value: "" }, "학생 고르기"), ...options);
+  const pick = () => chooseScope({ scope: "student", target: picker.value });
+  const radio = row(label, checked, pick);
+  picker.addEventListener("change", () => { radio.firstChild.checked = true; pick(); });
+  return [radio, picker];
+}
+
+// The button says whom it reaches, and reaches whom it says; who is not on the screen is listed by name.
 function showReach() {
-  const { act, outside, names } = chosenScope();
+  const isThere = !awaited && (state.person || state.programs.length);
+  const chosen = isThere ? chosenScope() : { outside: 0, act: awaited ? "불러오고 있어요…" : "적기" };
+  const { scope, target, count, named, act, outside, names } = chosen;
+  meant = isThere ? { exercise: state.exercise.name, group: state.person ? "" : state.group.key, scope, target, count, named } : null;
+  at("write").setAttribute("aria-disabled", String(!meant?.target));
   at("form").classList.toggle("wide", outside > 0);
   at("act").textContent = act;
   at("reach").hidden = !outside;
@@ -386,10 +461,10 @@ function showWritten() {
     const target = entry.rule.slice((scope === "mistake" ? MISTAKE : GROUP).length);
     return writtenItem(entry, ruleName(entry.rule), {
       show: (student) => go(() => showAnswer(student)),
-      keep: (student) => attempt(() => keep({ ...same, student })),
-      removeOf: (student) => attempt(() => takeBack({ ...same, student })),
-      remove: () => attempt(() => takeBack(person ? { ...same, student: person.id } : same)),
-      removeMisfits: () => attempt(() => takeBack({ ...same, only_misfits: true })),
+      keep: (one) => attempt(() => keep({ ...same, student: one.id, named: one.name })),
+      removeOf: (one) => attempt(() => takeBack({ ...same, student: one.id, named: one.name })),
+      remove: () => attempt(() => takeBack(person ? { ...same, student: person.id, named: person.name } : { ...same, count: entry.lines })),
+      removeMisfits: () => attempt(() => takeBack({ ...same, only_misfits: true, count: entry.misfits })),
       extend: () => attempt(() => judge({ exercise: exercise.name, scope, target, score: entry.score, text: entry.text, only_new: true })),
     });
   });
@@ -419,8 +494,13 @@ async function refresh() {
     showRound();
   } else {
     leaveDraft(); // before another group takes the place of the one it is about
-    showRound();
-    await showGroup(view.groups[0]);
+    awaitViews(1);
+    try {
+      showRound();
+      await showGroup(view.groups[0]);
+    } finally {
+      awaitViews(-1);
+    }
     tell("다시 채점해서 보던 묶음이 없어졌어요. 첫 묶음을 보여 줘요.", true);
   }
 }
@@ -429,15 +509,32 @@ const judge = (values) => change("judge", values, "명에게 적었어요", "이
 const keep = (values) => change("keep", values, "명의 것을 새 답에도 남겼어요", "남길 것이 없어요.");
 const takeBack = (values) => change("take_back", values, "명의 것을 지웠어요", "지울 것이 없어요.");
 
+// Returns what the chosen answer adds to the request; null if nothing shall be done. What is being typed presses no
+// button of it: none has the focus.
+function question(text, choices) {
+  return new Promise((resolve) => {
+    const dialog = at("question");
+    const close = (choice) => { dialog.close(); resolve(choice); };
+    dialog.oncancel = (event) => { event.preventDefault(); close(null); };
+    at("asked").textContent = text;
+    at("choices").replaceChildren(...choices.map((c) => act(c.label, () => close(c.give))), act("그만두기", () => close(null)));
+    dialog.showModal();
+    at("asked").focus();
+  });
+}
+
 // Returns true if nothing changed for a reason that was told.
 async function change(path, values, said, nothing) {
   let done = await send(path, values);
-  if (done.ask) {
-    if (!window.confirm(done.ask)) {
-      tell("적지 않았어요. 다른 사람이 적은 것은 그대로예요.");
+  let given = values;
+  while (done.ask) {
+    const choice = await question(done.ask, done.choices);
+    if (!choice) {
+      tell("적지 않았어요. 전에 적은 것은 그대로예요.");
       return true;
     }
-    done = await send(path, { ...values, replace: true });
+    given = { ...given, ...choice };
+    done = await send(path, given);
   }
   const count = done.added || done.removed;
   const left = done.left ?? [];
@@ -451,57 +548,63 @@ async function change(path, values, said, nothing) {
   return !count && left.length > 0;
 }
 
+// Marks beside the names have changed: as many answers as there are now, with the same one and the same scope chosen.
 async function refreshPrograms() {
-  const { chosen } = state; // marks beside the names have changed
-  const view = await ask("answers", { name: state.exercise.name, key: state.group.key, start: 0, student: state.student });
-  if (state.programs.length <= view.programs.length) {
-    state.programs = view.programs;
-    at("programs").replaceChildren();
-    addPrograms(view.programs, 0);
-    choose(chosen, false);
-  }
+  const { chosen, student, exercise, group } = state;
+  const found = [];
+  let view = null;
+  do {
+    view = await ask("answers", { name: exercise.name, key: group.key, start: found.length, student });
+    found.push(...view.programs);
+  } while (found.length < state.programs.length && view.programs.length);
+  Object.assign(state, { programs: found, total: view.total });
+  at("programs").replaceChildren();
+  addPrograms(found, 0);
+  choose(Math.min(chosen, found.length - 1), false);
 }
 
-// What is typed is taken at once, and whom it is for when its turn comes: a view that was asked for before is there then.
+// Whom it reaches is what the button names when it is pressed, and nobody who comes to the screen afterwards.
 function write() {
-  const typed = { score: at("score").value, text: at("text").value };
-  if (!typed.text.trim()) {
+  if (awaited) return tell("아직 불러오고 있어요. 누구에게 적는지 나온 다음에 다시 눌러 주세요.");
+  if (!meant?.target) return tell("누구에게 적을지 먼저 골라 주세요.");
+  if (!at("text").value.trim()) {
     tell("까닭이나 코멘트를 한 문장으로 적어 주세요. 학생도 읽는 글이에요.");
-    at("text").focus();
-    return;
+    return at("text").focus();
   }
-  clearTimeout(noting);
-  noting = 0;
-  at("score").value = "";
-  at("text").value = "";
+  const [whom, scope, key] = [meant, state.scope, draftKey()];
+  const kept = drafts.get(key);
+  const typed = takeFields();
+  const draft = draftOf(typed);
   at("title").focus(); // the next key is a command again
-  attempt(async () => {
-    const { scope, target, count } = chosenScope();
-    const [before, key] = [state.scope, draftKey()];
-    const draft = drafts.get(key);
-    state.scope = null; // at once: what is chosen while this is written is for the next judgement
-    showScopes();
-    const putBack = () => {
-      state.scope = before;
-      showScopes();
-      at("score").value = typed.score;
-      at("text").value = typed.text;
-      keepTyped();
-    };
+  state.scope = null; // what is chosen while this is written is for the next judgement
+  showScopes();
+  tell("적고 있어요…", true);
+  return attempt(async () => {
     try {
-      const isRefused = await judge({ exercise: state.exercise.name, scope, target, count, group: state.person ? "" : state.group.key, ...typed });
-      if (isRefused) putBack();
-      else if (drafts.get(key) === draft) drafts.drop(key); // else the next one about it has been begun
+      const isRefused = await judge({ ...whom, ...typed });
+      if (isRefused) putBack(key, draft, scope);
+      else if (drafts.get(key) === kept) drafts.drop(key); // else the next one about it has been begun
       showLostDrafts();
     } catch (error) {
-      putBack();
+      putBack(key, draft, scope);
       throw error;
     }
   });
 }
 
-async function see() {
-  const { group, exercise } = state;
+// What could not be written goes back into the fields only if they are empty and still about the same.
+function putBack(key, draft, scope) {
+  const { score, text, title } = draft;
+  if (awaited || draftKey() !== key) return drafts.keep(key, draft);
+  if (!isEmpty(fieldsNow())) return keepUnplaced({ score, text }, title);
+  state.scope = scope;
+  showScopes();
+  Object.assign(at("score"), { value: score });
+  Object.assign(at("text"), { value: text });
+  return keepTyped();
+}
+
+async function see(exercise, group) {
   const { seen } = await send("see", { exercise: exercise.name, key: group.key });
   group.seen = seen;
   at("see").setAttribute("aria-pressed", String(seen));
@@ -511,18 +614,31 @@ async function see() {
 
 // The key goes on: what was judged is seen already, and one more press must not take that back.
 function seeAndStep() {
-  return state.person || state.group.seen ? step(1) : see();
+  return state.person || state.group.seen ? step(1) : see(state.exercise, state.group);
+}
+
+// One at a time: a second press while one is underway would undo what nobody saw.
+let undoing = false;
+async function undoOnce() {
+  if (undoing) return tell("아직 되돌리고 있어요. 무엇을 되돌렸는지 나온 다음에 다시 눌러 주세요.", true);
+  undoing = true;
+  at("undo").setAttribute("aria-disabled", "true");
+  tell("되돌리고 있어요…", true);
+  return attempt(undo);
 }
 
 async function undo() {
-  const done = await send("undo");
+  const done = await send("undo").finally(() => {
+    undoing = false;
+    at("undo").setAttribute("aria-disabled", "false");
+  });
   if (!done.undone) return tell("되돌릴 것이 없어요.");
   const left = done.conflicts ? ` 그 사이에 다른 사람이 바꾼 ${done.conflicts}명의 것은 그대로 두었어요.` : "";
   const what = [done.whose && `${done.whose}의`, UNDONE[done.undone] ?? done.undone, done.said && `「${done.said}」`].filter(Boolean).join(" ");
   tell(`되돌렸어요: ${what}${done.exercise && done.exercise !== state.exercise.name ? ` (${done.exercise})` : ""}.${left}`);
   await showClass();
   await refresh();
-  return state.person ? undefined : showGroup(state.group);
+  return state.person ? undefined : refreshPrograms();
 }
 
 async function publish() {
@@ -560,9 +676,9 @@ const KEYS = {
   ArrowRight: () => turn(1),
   ArrowLeft: () => turn(-1),
   x: seeAndStep,
-  u: undo,
 };
 const MOVES = new Set([next, previous, seeAndStep]);
+const DIRECTLY = { u: undoOnce };
 const FIELDS = { s: "score", c: "text", "/": "find" }; // entered at once: what is typed while a view loads belongs there
 
 // Under a Korean layout or input method, `j` arrives as `ㅓ` or as `Process`: then the key's place tells the letter.
@@ -572,6 +688,7 @@ function keyOf({ key, code }) {
 }
 
 document.addEventListener("keydown", (event) => {
+  if (at("question").open) return undefined;
   const typing = event.target.closest("input:not([type=checkbox]):not([type=radio]), textarea, select");
   if (event.key === "Escape" && event.target.closest("search")) endSearch();
   if (event.key === "Escape" && typing) return event.target.blur();
@@ -582,25 +699,30 @@ document.addEventListener("keydown", (event) => {
   const choosing = event.target.type === "radio" && event.key.startsWith("Arrow");
   if (typing || choosing || event.ctrlKey || event.metaKey || event.altKey || !at("keys").checked) return undefined;
   const key = keyOf(event);
-  if (!state.group || !(key in KEYS || key in FIELDS)) return undefined;
+  if (!state.group || !(key in KEYS || key in FIELDS || key in DIRECTLY)) return undefined;
   event.preventDefault();
   if (key in FIELDS) return at(FIELDS[key]).focus();
+  if (key in DIRECTLY) return DIRECTLY[key]();
   return (MOVES.has(KEYS[key]) ? go : attempt)(KEYS[key]);
 });
 
 const onClick = (id, run) => at(id).addEventListener("click", () => attempt(run));
 at("next").addEventListener("click", () => go(next));
 at("previous").addEventListener("click", () => go(previous));
-onClick("see", see);
-onClick("undo", undo);
+at("see").addEventListener("click", () => {
+  const { exercise, group } = state;
+  if (awaited) tell("아직 불러오고 있어요. 다 나온 다음에 다시 눌러 주세요.");
+  else go(() => see(exercise, group));
+});
+at("undo").addEventListener("click", undoOnce);
 onClick("more", showMore);
 onClick("publish", () => { publish(); }); // begun after what is being written; it takes seconds, and nothing waits for it
-onClick("release", async () => {
+at("release").addEventListener("click", () => go(async () => {
   await send("release");
   await showClass();
   await showExercise(state.exercise.name, state.group.key);
   tell("이름을 보여 줘요. 다시 가리려면 u");
-});
+}));
 at("find").addEventListener("input", () => attempt(find));
 at("find").addEventListener("keydown", (event) => {
   if (event.key !== "Enter") return;
@@ -620,14 +742,14 @@ new ResizeObserver(([{ target }]) => {
 }).observe(document.querySelector("header"));
 
 function saveDrafts() {
-  if (noting) keepTyped();
+  if (noting && !awaited) keepTyped(); // what is typed for a view on its way is kept when that is there
   drafts.flush();
 }
 
 document.addEventListener("visibilitychange", () => { if (document.hidden) saveDrafts(); });
 window.addEventListener("beforeunload", (event) => {
   saveDrafts();
-  if (!drafts.isSaved()) event.preventDefault(); // the browser asks
+  if (!drafts.isSaved() || noting) event.preventDefault(); // the browser asks
 });
 
 setInterval(async () => {
@@ -637,11 +759,16 @@ setInterval(async () => {
   if (version !== state.version) attempt(refresh);
 }, 4000);
 
+awaitViews(0);
 attempt(async () => {
-  await showClass();
-  const first = state.room.exercises.find((e) => e.seen < e.groups) ?? state.room.exercises[0];
-  if (!first) return tell("채점한 답이 없어요.");
-  at("exercise").value = first.name;
-  await showExercise(first.name);
-  return openLastDraft();
+  try {
+    await showClass();
+    const first = state.room.exercises.find((e) => e.seen < e.groups) ?? state.room.exercises[0];
+    if (!first) return tell("채점한 답이 없어요.");
+    at("exercise").value = first.name;
+    await showExercise(first.name);
+    return await openLastDraft();
+  } finally {
+    awaitViews(-1);
+  }
 });

@@ -109,7 +109,7 @@ export function writtenItem(entry, ruleName, acts) {
   const buttons = make("p", { class: "acts" });
   if (entry.again.length) {
     node.append(make("p", {}, `이 뒤에 다시 낸 ${entry.again.length}명의 것은 점수에서 빼 두었어요. 새 답을 보고 정해 주세요.`));
-    node.append(make("ul", { class: "each" }, ...entry.again.map((s) => make("li", {}, act(s.name, () => acts.show(s.id)), " ", act("남기기", () => acts.keep(s.id)), " ", act("지우기", () => acts.removeOf(s.id))))));
+    node.append(make("ul", { class: "each" }, ...entry.again.map((s) => make("li", {}, act(s.name, () => acts.show(s.id)), " ", act("남기기", () => acts.keep(s)), " ", act("지우기", () => acts.removeOf(s))))));
   }
   if (entry.misfits) {
     node.append(make("p", {}, `더는 맞지 않는 학생이 ${entry.misfits}명 있어요.`));
@@ -120,7 +120,8 @@ export function writtenItem(entry, ruleName, acts) {
     buttons.append(act(`그 ${entry.missing}명에게도 적기`, acts.extend));
   }
   const what = entry.score ? "점수" : "코멘트";
-  buttons.append(act(entry.lines > 1 ? `${what} ${entry.lines}줄 모두 지우기` : `${entry.students}의 ${what} 지우기`, acts.remove));
+  const isToldAbove = entry.lines === 1 && entry.again.length === 1; // with a button of its own
+  if (!isToldAbove) buttons.append(act(entry.lines > 1 ? `${what} ${entry.lines}줄 모두 지우기` : `${entry.students}의 ${what} 지우기`, acts.remove));
   node.append(buttons);
   return node;
 }
