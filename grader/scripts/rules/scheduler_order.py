@@ -22,9 +22,12 @@ def _calls(facts: Facts, scheduler: SchedulerFacts) -> list[Scheduled]:
 
 
 def _beside(call: Scheduled, step: Stepped) -> Place | None:
-    """Return the line that led to a scheduler's step, in the function that also leads to the optimizer's."""
+    """Return the line of a scheduler's step or the call of its method, whichever stands beside the optimizer's step.
+
+    What a dispatcher calls is told in the method itself: it is bound to the wrong event.
+    """
     functions = {(one.file, one.function) for one in (step.place, *step.callers) if one is not None}
-    lines = (one for one in (call.place, *call.callers) if one is not None)
+    lines = (one for one in (call.place, *call.callers[:1]) if one is not None)
     return next((one for one in lines if (one.file, one.function) in functions), call.place)
 
 
