@@ -21,7 +21,7 @@ from numpy.random import mtrand
 from torch import Tensor, nn
 
 from grader.observe.printed import copied_output
-from grader.observe.program import STUDENT_ERRORS, Program
+from grader.observe.program import STUDENT_ERRORS, Program, describe_failure
 from grader.observe.recorder import Diverged, Recorder, ScenarioOver
 from grader.observe.trace import Failure, Run, Trace
 from grader.observe.wording import AFTER_THE_CALL
@@ -300,10 +300,11 @@ def _play_once(scenario: Scenario, env: Env, recorder: Recorder) -> Run:
             recorder.run.complete = False
         except STUDENT_ERRORS as error:
             # Not raised inside the learner's function: the driver failed on what that returned or left behind.
+            described = describe_failure(error, recorder.program)
             recorder.run.failure = Failure(
-                type(error).__name__,
-                tuple(cls.__name__ for cls in type(error).__mro__ if cls is not object),
-                f"{AFTER_THE_CALL} 다음 계산을 할 수 없어요: {error}"[:_MAX_LATER_MESSAGE_CHARS],
+                described.type,
+                described.bases,
+                f"{AFTER_THE_CALL} 다음 계산을 할 수 없어요: {described.message}"[:_MAX_LATER_MESSAGE_CHARS],
                 call=recorder.call_count,
             )
         finally:  # also on `TimeLimit`

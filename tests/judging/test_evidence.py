@@ -88,7 +88,9 @@ def test_an_event_that_is_too_many_where_the_program_is_right_is_not_pointed_at(
     feedback = assess(exercise, trace, its, LearnerCode(CLEARS_TWICE))
     assert feedback.status == "failed"
     assert not feedback.diagnosis.mistakes
-    assert not [m.line for m in feedback.diagnosis.yours if m.differs]  # it finds no gradients: nothing to draw
+    assert not [
+        m.line for m in feedback.diagnosis.yours if m.differs
+    ]  # it finds no gradients: nothing to draw
     assert feedback.line not in (5, 7)
 
 

@@ -56,7 +56,7 @@ def test_each_text_has_a_bound(thing: Any) -> None:
     """One without a bound could fill a report."""
     hints = get_type_hints(type(thing))
     long = "x" * 10**6
-    forged = {str: long, tuple[str, ...]: (long,)}
+    forged = {str: long, str | None: long, tuple[str, ...]: (long,)}
     texts = {field.name: forged[hints[field.name]] for field in fields(thing) if hints[field.name] in forged}
     assert {*texts} in ({"kind"}, {"type", "bases", "message"})
     for name, text in texts.items():

@@ -5,7 +5,7 @@ The function exchanges nothing with other ranks. So no ranks are played: it is c
 Promises of the exercise, and the scenarios that check them:
     every rank reads equally many, and nothing is left out or read too often: `padded`, `few`, `none`
     with `drop_last`, every rank reads n // world, and no two read the same: `dropped`
-    the order is shuffled and follows from seed and epoch only: `shuffled`, `epochs`, `again`
+    the order is shuffled and follows from seed and epoch only: `shuffled`, `dropped-order`, `epochs`, `again`
     which rank reads which items changes with the epoch, too: `epochs`
     the global random states stay as they are: `random-states`
     a rank that does not exist is refused: `refused`
@@ -35,17 +35,20 @@ _WORLD = 4
 """Number of ranks, unless a scenario says otherwise."""
 
 
-def _shards(stage: Stage, n: int, world: int = _WORLD, **kwargs: Any) -> list[list[Any]]:
-    """Call the learner's function for each rank, and return its results as lists.
+def _shards(stage: Stage, n: int, world: int = _WORLD, **kwargs: Any) -> list[list[float]]:
+    """Call the learner's function for each rank, and return its results as lists of numbers.
+
+    Indices count as numbers here even if they are tensors: their type is judged in the scenario `types`.
 
     Args:
         stage: the scenario's stage.
         n: number of items to share.
         world: number of ranks.
-        kwargs: its keyword arguments.
+        kwargs: keyword arguments for the learner's function.
     """
     student = stage.student("shard_indices")
-    return [list(stage.recorder.call(student, n, rank, world, **kwargs)) for rank in range(world)]
+    lists = [list(stage.recorder.call(student, n, rank, world, **kwargs)) for rank in range(world)]
+    return [[as_number(index) for index in one] for one in lists]
 
 
 def _draw_seed(stage: Stage) -> int:
@@ -56,7 +59,7 @@ def _draw_seed(stage: Stage) -> int:
 def _draw_indivisible_count(stage: Stage) -> int:
     """Draw a number of items that the ranks cannot share equally.
 
-    Two items or more are missing to a multiple of the number of ranks: if one is, any item may fill its place.
+    Two items or more are missing to a multiple of the number of ranks: where only one is, any item may fill its place.
     """
     return _WORLD * stage.env.draw("n").whole(6, 12) + stage.env.draw("rest").whole(1, _WORLD - 2)
 
@@ -69,17 +72,15 @@ def _draw_divisible_count(stage: Stage) -> int:
     return _WORLD * stage.env.draw("n").whole(8, 14)
 
 
-def _record_shares(stage: Stage, n: int, shards: list[list[Any]]) -> None:
+def _record_shares(stage: Stage, n: int, shards: list[list[float]]) -> None:
     """Record how many items each rank reads, how many are left out, and how often items are repeated.
-
-    Indices count as numbers here even if they are tensors: their type is judged in the scenario `types`.
 
     Args:
         stage: the scenario's stage.
         n: number of items that are shared.
         shards: what each rank reads.
     """
-    counts = Counter(as_number(index) for shard in shards for index in shard)
+    counts = Counter(index for shard in shards for index in shard)
     times_read = [counts.pop(index, 0) for index in range(n)]
     recorder = stage.recorder
     recorder.fact("rank마다 읽는 개수", [len(shard) for shard in shards])
@@ -105,7 +106,8 @@ def _padded(stage: Stage) -> None:
 def _few(stage: Stage) -> None:
     """Share fewer items than there are ranks. A wrong program pads only once, so some ranks read nothing.
 
-    There are two items or three: one alone fills every place. The seed is the default, 0.
+    There are two items or three, because one alone would fill every place. The seed is the default, 0, which no other
+    scenario of this check uses.
     """
     n, world = stage.env.draw("n").whole(2, 3), 8
     _record_shares(stage, n, _shards(stage, n, world))
@@ -120,14 +122,14 @@ def _none(stage: Stage) -> None:
 
 @driver.scenario("dropped", "drop_last", check="drop")
 def _dropped(stage: Stage) -> None:
-    """Share with `drop_last` one item less than could be shared equally, then as many, then two among five ranks.
+    """Share with `drop_last` one item less than can be shared equally, then as many as can, then two among five ranks.
 
     A wrong program ignores `drop_last`, lets two ranks read the same item, or rounds the number to the wrong multiple.
     """
     even = _draw_divisible_count(stage)
     n = even - 1
     shards = _shards(stage, n, seed=_draw_seed(stage), drop_last=True)
-    read = [as_number(index) for shard in shards for index in shard]
+    read = [index for shard in shards for index in shard]
     stage.recorder.fact("rank마다 읽는 개수", [len(shard) for shard in shards])
     stage.recorder.fact("되풀이해 읽은 횟수", len(read) - len(set(read)))
     stage.recorder.fact("없는 번호의 수", sum(not 0 <= index < n for index in read))
@@ -151,6 +153,24 @@ def _shuffled(stage: Stage) -> None:
     stage.recorder.fact("읽는 개수", len(shard))
     stage.recorder.fact("번호가 늘 커지기만 함", yes_or_no(all(gap > 0 for gap in gaps)))
     stage.recorder.fact("번호의 간격이 모두 같음", yes_or_no(len(gaps) == 1))
+
+
+@driver.scenario("dropped-order", "drop_last를 줄 때의 순서", check="order")
+def _dropped_order(stage: Stage) -> None:
+    """Record with `drop_last` whether all ranks' lists are in order, and whether they depend on epoch and seed.
+
+    A wrong program shuffles only what it does not drop from. Every rank has six items or more, so four shuffled lists
+    are in order less than once in 10^11 draws.
+    """
+    n, seed = _draw_indivisible_count(stage), _draw_seed(stage)
+    first = _shards(stage, n, seed=seed, drop_last=True)
+    is_sorted = all(before < after for shard in first for before, after in pairwise(shard))
+    next_epoch = _shards(stage, n, seed=seed, epoch=1, drop_last=True)
+    other_seed = _shards(stage, n, seed=seed + 17, drop_last=True)
+    stage.recorder.fact("읽는 개수", len(first[0]))
+    stage.recorder.fact("모든 rank의 번호가 커지기만 함", yes_or_no(is_sorted))
+    stage.recorder.fact("다음 에폭의 순서가 같음", yes_or_no(first == next_epoch))
+    stage.recorder.fact("다른 시드의 순서가 같음", yes_or_no(first == other_seed))
 
 
 @driver.scenario("epochs", "에폭과 시드마다의 순서", check="order")
@@ -205,7 +225,7 @@ def _random_states(stage: Stage) -> None:
 def _refused(stage: Stage) -> None:
     """Call with the last rank, and with ranks just outside the limits, for which a wrong program returns a list.
 
-    Without data, too: a program that looks at `n` first returns an empty list there.
+    One of these calls has no data: a program that looks at `n` first returns an empty list there.
     """
     student, n = stage.student("shard_indices"), _draw_divisible_count(stage)
     for rank in (_WORLD, -1):
@@ -229,7 +249,7 @@ def _types(stage: Stage) -> None:
 
 @driver.scenario("quiet", "화면 출력", check="kept")
 def _quiet(stage: Stage) -> None:
-    """Record whether the call prints anything."""
+    """Record whether the call uses `print`."""
     n = _draw_divisible_count(stage)
     shards = _shards(stage, n, seed=1)
     stage.recorder.fact("읽는 개수", len(shards[0]))
