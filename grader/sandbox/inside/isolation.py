@@ -230,13 +230,14 @@ def process_status(process: int | str) -> dict[str, int]:
     """
     numbers = {}
     try:
-        text = Path(f"/proc/{process}/status").read_text()
+        # Latin-1, and only "\n" ends a line: a submission may give its thread any bytes as a name.
+        text = Path(f"/proc/{process}/status").read_text(encoding="latin-1")
     except OSError:
         return {}
-    for line in text.splitlines():
+    for line in text.split("\n"):
         key, _, value = line.partition(":")
         words = value.split()
-        if words and words[0].isdigit():
+        if words and words[0].isdecimal():
             numbers[key] = int(words[0]) * (1024 if words[-1] == "kB" else 1)
     return numbers
 
@@ -244,8 +245,8 @@ def process_status(process: int | str) -> dict[str, int]:
 def used_cpu_seconds(process: int) -> float:
     """Return the processor time of all threads of a process so far; 0.0 if it is gone, or there is no /proc."""
     try:
-        # Field 2, the program's name in parentheses, may hold anything, so split only what comes after it.
-        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        # Field 2, the program's name in parentheses, may hold any bytes, so split only what comes after it.
+        fields = Path(f"/proc/{process}/stat").read_text(encoding="latin-1").rpartition(")")[2].split()
     except OSError:
         return 0.0
     user, system = fields[11:13]  # fields 14 and 15 of the line, because `fields` begins with field 3

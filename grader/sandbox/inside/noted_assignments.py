@@ -4,9 +4,12 @@ Python raises an audit event before it assigns or deletes one of these attribute
 nothing needs to be compared afterwards, which would be slow in a forked process: looking at an object changes its
 reference count, and the first such change copies the memory page that the object lies on.
 
+The event comes before the assignment, so a thread can wait in between until the value has been put back. So an
+attribute that was noted once is looked at each time from then on.
+
 `protected_functions` watches functions, `originals` classes and modules. To watch another attribute, add it to the
-`attributes` that one of them hands over; Python's documentation lists the attributes with an event under
-`object.__setattr__` in its "Audit events table".
+`attributes` that one of them hands over. It must have the event `object.__setattr__`; Python's documentation does not
+list those that have: in CPython's source they are those whose setter calls `PySys_Audit`.
 """
 
 import builtins
@@ -36,6 +39,8 @@ class NotedAssignments:
         """Id of an object -> the object. Its own hash and equality might be a submission's."""
         self._values_before: dict[tuple[int, str], Any] = {}
         """(Id of an object, name of an attribute) -> the value that the attribute had before it was first assigned."""
+        self._assigned: set[tuple[int, str]] = set()
+        """Those that were assigned since the last `undo` that was not disturbed."""
         self._count = 0
         """Number of assignments noted, those that `undo` makes included."""
 
@@ -61,22 +66,35 @@ class NotedAssignments:
         self._count += 1
         key = (id(watched), attribute)
         if key not in self._values_before:
-            self._values_before[key] = getattr(watched, attribute)
+            self._values_before[key] = _value_of(watched, attribute)
+        self._assigned.add(key)
 
     def undo(self) -> list[Watched]:
         """Give the attributes the values that they had before, and return the objects whose attributes were assigned.
 
-        What is let go here may assign again while it is deleted. So the values before are forgotten only by a call
-        during which nothing else was assigned, and until then each call returns the objects again.
+        What is let go here may assign again while it is deleted. Then the next call returns the objects again, until a
+        call was not disturbed.
         """
-        noted = list(self._values_before.items())
-        expected_count = self._count + len(noted)
-        for (identity, attribute), value in noted:
+        expected_count = self._count
+        undone: dict[int, Watched] = {}
+        for key, value in list(self._values_before.items()):
+            identity, attribute = key
             watched = self._watched[identity]
-            _plain_setattr(watched)(watched, attribute, value)
+            if key in self._assigned or _value_of(watched, attribute) is not value:
+                expected_count += 1  # `note` hears of this assignment, too
+                _plain_setattr(watched)(watched, attribute, value)
+                undone[identity] = watched
         if self._count == expected_count:
-            self._values_before.clear()
-        return list({identity: self._watched[identity] for (identity, _), _ in noted}.values())
+            self._assigned.clear()
+        return list(undone.values())
+
+
+def _value_of(watched: Watched, attribute: str) -> Any:
+    """Return the value of a special attribute, whatever the class of the object says of it."""
+    if attribute == "__class__":
+        return type(watched)
+    kind: Any = type if isinstance(watched, type) else FunctionType
+    return kind.__dict__[attribute].__get__(watched)
 
 
 def _plain_setattr(value: Watched) -> Callable[[Any, str, Any], None]:

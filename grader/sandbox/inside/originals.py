@@ -119,8 +119,9 @@ class Originals:
         self._module_names: list[tuple[types.ModuleType, str]] = []
         """Pairs of a module and the name under which `sys.modules` must have it."""
         self._protected_functions = ProtectedFunctions()
-        self._assignments = NotedAssignments(("__class__", "__bases__"))
-        """Assignments to what decides which attributes an owner has besides those in its dict."""
+        self._assignments = NotedAssignments(("__class__", "__bases__", "__name__", "__qualname__"))
+        """Assignments to what is not in an owner's dict: what decides which attributes it has besides, and its names,
+        by which the types of values are recorded."""
         for assignments in (self._protected_functions.assignments, self._assignments):
             sys.addaudithook(assignments.note)
         self._hook_dicts: dict[str, Any] = {}
