@@ -177,7 +177,7 @@ def test_without_a_terminal_lines_say_how_far_grading_is(
     ended: Ended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a log or a pipe there is no bar, and minutes of silence look like a hang."""
-    monkeypatch.setattr("grader.cli.grade._PULSE_SECONDS", 0.0)
+    monkeypatch.setattr("grader.cli.progress_shown._PULSE_SECONDS", 0.0)
 
     def grade(run: GradingRun, handed_in: list[Submission], finished: Callable[..., None]) -> None:
         for submission in handed_in:

@@ -18,10 +18,10 @@ _Said = tuple[str, ...]
 class Question(DeskError):
     """A change needs an answer first; the message asks, in Korean."""
 
-    def __init__(self, asked: str, choices: Mapping[str, Mapping[str, Any]]) -> None:
-        """Ask; `choices`: by what the button says, what the answer adds to the request."""
+    def __init__(self, asked: str, choices: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+        """Ask; `choices`: by what a button says, what this answer adds to the request. Without any, nothing helps."""
         super().__init__(asked)
-        self.choices = [{"label": label, "give": dict(give)} for label, give in choices.items()]
+        self.choices = [{"label": label, "give": dict(give)} for label, give in (choices or {}).items()]
 
 
 class Authors:
