@@ -11,6 +11,6 @@ The processes, from the outside to the inside:
 4. For each child a *keeper*, which the server forks: it makes the child's namespaces and reports its end.
 5. The *child* (`inside/child.py`), which gives up its rights (`inside/isolation.py`, `inside/seccomp.py`) and then
    executes the submission. `inside/hidden_modules.py` executes the driver in it; `inside/originals.py`,
-   `inside/protected_functions.py`, `inside/dispatcher.py` and `inside/compiler_stand_in.py` refuse, or notice and undo,
-   what the submission changes in torch, numpy or our code.
+   `inside/protected_functions.py`, `inside/noted_assignments.py`, `inside/dict_versions.py`, `inside/dispatcher.py` and
+   `inside/compiler_stand_in.py` refuse, or notice and undo, what the submission changes in torch, numpy or our code.
 """
