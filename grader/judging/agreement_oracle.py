@@ -30,7 +30,8 @@ from grader.judging.reference import Reference
 from grader.observe.trace import Run
 
 _MAX_PLAYS = 360
-"""Maximum number of plays for one submission and exercise, before `ensure_plays_left` adds some; divided by the driver's `cost`.
+"""Maximum number of plays for one submission and exercise, before `ensure_plays_left` adds some; divided by the
+driver's `cost`.
 
 A learner waits for them, so it is little more than programs of `tests/rejected` need.
 """
