@@ -9,7 +9,9 @@ from grader.judging.reference import cached_reference
 def test_steps_of_the_scheduler_are_counted_whatever_it_is_given(scenario: str, calls: object) -> None:
     """`last_epoch` is no count: `scheduler.step(loss)` sets it to the loss."""
     its = cached_reference("train_step_extras", 1)
-    (variant,) = (variant for variant in its.variants if variant.mistake.id == "scheduler-gets-loss")
-    for run in (its.solution_run(scenario), its.complete_run(its.sources[variant.name], scenario)):
+    given = [variant for variant in its.variants if variant.mistake.id == "scheduler-gets-loss"]
+    assert given
+    wrong = [its.complete_run(its.sources[variant.name], scenario) for variant in given]
+    for run in (its.solution_run(scenario), *wrong):
         assert run.failure is None
         assert run.facts["scheduler.step()의 횟수"] == calls
