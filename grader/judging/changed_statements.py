@@ -117,10 +117,11 @@ class ChangedStatements:
         kinds_to_skip = {"FunctionDef", *(statement.kind for statement in change.old)}
         blocks = [s.node for s in change.new if is_compound(s.node) and s.kind not in kinds_to_skip]
         with_else = [block for block in blocks if isinstance(block, ast.If) and block.orelse]
+        inside = _inside(blocks) - _inside(with_else)
         return [
             position
             for position, statement in zip(change.new_positions, change.new, strict=True)
-            if id(statement.node) in _inside(blocks) - _inside(with_else)
+            if id(statement.node) in inside
             and statement.changes_something
             and statement.text not in right_texts
         ]

@@ -33,7 +33,7 @@ INDENT = "    "
 """Indentation of one level, in lines that are added."""
 _WITHOUT_CODE = re.compile(r"\s*(?:#.*)?")
 """The start of a line that is not code: white space, then a comment if there is one."""
-_LEAVES_BLOCK = ast.Return | ast.Raise | ast.Break | ast.Continue
+LEAVES_BLOCK = ast.Return | ast.Raise | ast.Break | ast.Continue
 """Statements after which nothing of their block runs."""
 
 
@@ -283,7 +283,7 @@ def _gaps_in(block: Block) -> Iterator[Gap]:
     for statement in block.statements:
         yield Gap(previous.last_line if previous else statement.first_line - 1, block, statement, previous)
         previous = statement
-        if isinstance(statement.node, _LEAVES_BLOCK):
+        if isinstance(statement.node, LEAVES_BLOCK):
             return
     if previous is not None:
         yield Gap(previous.last_line, block, None, previous)

@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import NamedTuple
 
-from grader.judging.repair.definition_text import DefinitionText
+from grader.judging.repair.definition_text import LEAVES_BLOCK, DefinitionText
 from grader.judging.repair.early_reads import early_reads
 from grader.judging.repair.edit_drafts import KINDS, Draft, Kind, ShownLines, Side
 from grader.judging.repair.expression_edits import expression_drafts
@@ -61,9 +61,6 @@ many of both has extra ones."""
 
 _VAGUE_KINDS: frozenset[Kind] = frozenset({"expression", "assigned", "returned", "argument", "condition"})
 """Kinds that only say which part of a line is different, not in what."""
-
-_JUMPS = ast.Return | ast.Raise | ast.Break | ast.Continue
-"""Statements behind which nothing in their block runs."""
 
 # What changes the cost of a draft (`Draft.cost`): a bonus is subtracted, a cost is added. All were set by hand.
 _COST_PER_LINE_AWAY = 0.12
@@ -166,6 +163,7 @@ def small_edits(
     dumps_seen = {ast.dump(definition.node) for definition in definitions}
     # What the program itself reads too early is no reason against an edit: it may be the mistake.
     early_reads_before = {definition: early_reads(definition.node) for definition in definitions}
+    dead_before = {definition: _count_behind_jumps(definition.node) for definition in definitions}
     for _, draft, definition in _likeliest_first(definitions, solution, focus or Focus()):
         lines = draft.applied_to(definition.program_lines)
         lines_added = len(lines) - len(definition.program_lines)
@@ -176,7 +174,7 @@ def small_edits(
         dump = ast.dump(node)
         if dump in dumps_seen or early_reads(node) - early_reads_before[definition]:
             continue
-        if _count_behind_jumps(node) > _count_behind_jumps(definition.node):
+        if _count_behind_jumps(node) > dead_before[definition]:
             continue
         dumps_seen.add(dump)
         borrowed = (names_in(node) - definition.names_read - names_of_program) & imports.keys()
@@ -319,7 +317,7 @@ def _count_behind_jumps(node: Definition) -> int:
         for name in ("body", "orelse", "finalbody"):
             block = getattr(inner, name, None)
             if isinstance(block, list):
-                jumps = [n for n, one in enumerate(block) if isinstance(one, _JUMPS)]
+                jumps = [n for n, one in enumerate(block) if isinstance(one, LEAVES_BLOCK)]
                 count += len(block) - 1 - jumps[0] if jumps else 0
     return count
 

@@ -2,7 +2,7 @@
 
 import ast
 from bisect import bisect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from grader.scripts.facts import Facts, Scheduled, Stepped
@@ -169,9 +169,7 @@ def _set_by_hand(facts: Facts) -> Iterator[Finding]:
 
 def _ends_early(steps: list[Stepped]) -> bool:
     """Return True if a loop around an optimizer's steps can be left before its end."""
-    places = {place for one in steps for place in (one.place, *one.callers) if place is not None}
-    loops = [loop for place in places for loop in _reading.around(place, *_reading.LOOPS)]
-    return any(isinstance(one, ast.Break | ast.Return) for loop in loops for one in ast.walk(loop))
+    return _can_be_left({place for one in steps for place in (one.place, *one.callers) if place is not None})
 
 
 def _writing_line(facts: Facts) -> Place | None:
@@ -188,7 +186,11 @@ def _writing_line(facts: Facts) -> Place | None:
 
 def _may_stop_early(calls: list[Scheduled]) -> bool:
     """Return True if the loop around the scheduler's steps can be left before its end."""
-    places = {one.place for one in calls if one.place is not None}
+    return _can_be_left({one.place for one in calls if one.place is not None})
+
+
+def _can_be_left(places: Iterable[Place]) -> bool:
+    """Return True if a loop around one of these places has a `break` or `return`."""
     loops = [loop for place in places for loop in _reading.around(place, *_reading.LOOPS)]
     return any(isinstance(one, ast.Break | ast.Return) for loop in loops for one in ast.walk(loop))
 
