@@ -35,14 +35,16 @@ def type_name(value: Any) -> str:
     """Return the name of a value's type (`float`, `int`, `Tensor` …).
 
     Instances of subclasses count as these: NumPy's float64 as `float`, a `defaultdict` as `dict`, a named tuple as
-    `tuple`. A bool, NumPy's too, counts as `bool`, not as `int`.
+    `tuple`. A bool, NumPy's too, counts as `bool`, not as `int`. A class that only has such a name is none.
     """
     if isinstance(value, np.bool_):
         return "bool"
-    for cls in (bool, int, float, Tensor, dict, tuple):
+    known = (bool, int, float, Tensor, dict, tuple)
+    for cls in known:
         if isinstance(value, cls):
             return cls.__name__
-    return type(value).__name__
+    name = type(value).__name__
+    return f"class {name}" if name in {cls.__name__ for cls in known} else name
 
 
 def as_number(value: Any) -> float:
